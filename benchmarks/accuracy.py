@@ -51,7 +51,9 @@ def most_dependent(table: Dataset, n: int = 12) -> list[Clique]:
     return sorted(combinations(table.domain.names, 2), key=dependence, reverse=True)[:n]
 
 
-def measured(table: Dataset, request: CampaignRequest, methods: tuple[str, ...]) -> dict[str, list[tuple[float, float, float]]]:
+def measured(
+    table: Dataset, request: CampaignRequest, methods: tuple[str, ...]
+) -> dict[str, list[tuple[float, float, float]]]:
     """By method: (AVD of all pairs, AVD of dependent pairs, seconds) for each seed."""
     campaign = make_campaign(table.domain, Terms(name="adult"), request)
     pairs, dependent = list(combinations(table.domain.names, 2)), most_dependent(table)
@@ -63,16 +65,24 @@ def measured(table: Dataset, request: CampaignRequest, methods: tuple[str, ...])
             joints = Study(batch).pairs(method=method)
             seconds = time.perf_counter() - start
             errors = {pair: joints[pair].avd(truth(table, pair)) for pair in pairs}
-            every, few = np.mean(list(errors.values())), np.mean([errors[pair] for pair in dependent])
+            every, few = (
+                np.mean(list(errors.values())),
+                np.mean([errors[pair] for pair in dependent]),
+            )
             found[method].append((float(every), float(few), seconds))
     return found
 
 
-def print_row(label: str, method: str, runs: list[tuple[float, float, float]], writer: object) -> None:
+def print_row(
+    label: str, method: str, runs: list[tuple[float, float, float]], writer: object
+) -> None:
     every, few, seconds = np.mean(runs, axis=0)
     asked = ASKED.get((label, method), (None, None))
     shown = " / ".join("-" if limit is None else f"{limit}" for limit in asked)
-    print(f"  {label:<12} {method:<8} {every:.4f} / {few:.4f}   asked {shown:<16} {seconds:6.1f} s", flush=True)
+    print(
+        f"  {label:<12} {method:<8} {every:.4f} / {few:.4f}   asked {shown:<16} {seconds:6.1f} s",
+        flush=True,
+    )
     writer.writerow([label, method, f"{every:.5f}", f"{few:.5f}", f"{seconds:.1f}"])  # type: ignore[attr-defined]
 
 
@@ -90,33 +100,51 @@ def cliques(table: Dataset) -> None:
         ("epsilon=8", CampaignRequest(epsilon=8)),
         ("epsilon=16", CampaignRequest(epsilon=16)),
     ):
-        study = Study(simulate(table, make_campaign(table.domain, Terms(name="adult"), request), seed=1))
+        study = Study(
+            simulate(table, make_campaign(table.domain, Terms(name="adult"), request), seed=1)
+        )
         for clique in chosen:
             row = []
             for method in ("shrunk", "em", "product"):
                 start = time.perf_counter()
                 joint = study.estimate(clique, method)
-                row.append(f"{method} {joint.avd(truth(table, clique)):.4f} ({time.perf_counter() - start:.1f} s)")
-            identified = "" if joint.fit.identified or method == "product" else "  not covered by any view"
-            print(f"  {label:<12} k={len(clique)} {', '.join(clique):<46} {'  '.join(row)}{identified}", flush=True)
+                row.append(
+                    f"{method} {joint.avd(truth(table, clique)):.4f} ({time.perf_counter() - start:.1f} s)"
+                )
+            identified = (
+                "" if joint.fit.identified or method == "product" else "  not covered by any view"
+            )
+            print(
+                f"  {label:<12} k={len(clique)} {', '.join(clique):<46} {'  '.join(row)}{identified}",
+                flush=True,
+            )
 
 
 def main(what: list[str]) -> None:
     table = public_table("adult")
-    print("pairs of Adult (45,222 people), mean AVD of all 105 / the 12 most dependent, mean of 3 seeds", flush=True)
+    print(
+        "pairs of Adult (45,222 people), mean AVD of all 105 / the 12 most dependent, mean of 3 seeds",
+        flush=True,
+    )
     RESULTS.parent.mkdir(exist_ok=True)
     with open(RESULTS, "a" if what else "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         if not what:
-            writer.writerow(["setting", "method", "avd_all_pairs", "avd_dependent_pairs", "seconds"])
+            writer.writerow(
+                ["setting", "method", "avd_all_pairs", "avd_dependent_pairs", "seconds"]
+            )
         if not what or "epsilon" in what:
             for epsilon in (4, 8, 16, 24):
-                for method, runs in measured(table, CampaignRequest(epsilon=epsilon), ("shrunk", "product")).items():
+                for method, runs in measured(
+                    table, CampaignRequest(epsilon=epsilon), ("shrunk", "product")
+                ).items():
                     print_row(f"epsilon={epsilon}", method, runs, writer)
         if not what or "bloom" in what:
             for f in ("0.5", "0.7", "0.9"):
                 methods = ("shrunk", "em", "moments", "product", "lasso", "hybrid")
-                for method, runs in measured(table, CampaignRequest(flip_probability=f), methods).items():
+                for method, runs in measured(
+                    table, CampaignRequest(flip_probability=f), methods
+                ).items():
                     print_row(f"f={f}", method, runs, writer)
     if not what or "cliques" in what:
         print("larger cliques, one seed", flush=True)

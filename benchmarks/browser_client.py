@@ -18,7 +18,9 @@ REQUESTS = {
     "the default for epsilon 4": CampaignRequest(epsilon=4),
     "bloom, m=128 h=4 f=0.5, all attributes": CampaignRequest(flip_probability=0.5),
     "direct, fill, jointly, epsilon 8": CampaignRequest(epsilon=8),
-    "unary (optimized), sample:2, jointly, epsilon 4": CampaignRequest(epsilon=4, mechanism="unary"),
+    "unary (optimized), sample:2, jointly, epsilon 4": CampaignRequest(
+        epsilon=4, mechanism="unary"
+    ),
 }
 IN_A_PAGE = """const [text, record, n, done] = arguments;
 (async () => {
@@ -41,7 +43,10 @@ def chromium() -> Any:
     options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run"):
         options.add_argument(flag)
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=shutil.which("chromedriver")))
+    driver = webdriver.Chrome(
+        options=options,
+        service=webdriver.ChromeService(executable_path=shutil.which("chromedriver")),
+    )
     driver.set_script_timeout(600)
     driver.execute_script(BUNDLE.read_text())
     return driver
@@ -52,17 +57,25 @@ def in_node(campaign: Campaign, record: dict[str, str]) -> float:
         path = Path(folder) / "campaign.json"
         path.write_bytes(campaign.canonical_bytes)
         command = ["node", SCRIPT, str(N_RECORDS), path]
-        return float(subprocess.run(command, input=json.dumps(record), capture_output=True, text=True, check=True).stdout)
+        return float(
+            subprocess.run(
+                command, input=json.dumps(record), capture_output=True, text=True, check=True
+            ).stdout
+        )
 
 
 def main() -> None:
     record = {f"a{i}": f"v{n // 2}" for i, n in enumerate(SIZES)}
     browser = chromium()
-    print(f"browser client: records encoded a second on one core ({N_RECORDS:,} records, best of 3; asked: 2,000 by default)")
+    print(
+        f"browser client: records encoded a second on one core ({N_RECORDS:,} records, best of 3; asked: 2,000 by default)"
+    )
     print(f"  {'':<50} {'Node':>10} {'Chromium':>10}")
     for name, request in REQUESTS.items():
         campaign = make_campaign(adult_shaped(), Terms(name="bench"), request)
-        there = browser.execute_async_script(IN_A_PAGE, campaign.canonical_bytes.decode(), record, N_RECORDS)
+        there = browser.execute_async_script(
+            IN_A_PAGE, campaign.canonical_bytes.decode(), record, N_RECORDS
+        )
         print(f"  {name:<50} {in_node(campaign, record):>10,.0f} {there:>10,.0f}")
     browser.quit()
 

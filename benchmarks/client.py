@@ -11,7 +11,9 @@ N_RECORDS = 10_000
 def adult_shaped() -> Domain:
     """The paper's Adult: the same number of attributes and candidates, names made up."""
     sizes = enumerate(SIZES)
-    return Domain(tuple(Categorical(name=f"a{i}", values=tuple(f"v{k}" for k in range(n))) for i, n in sizes))
+    return Domain(
+        tuple(Categorical(name=f"a{i}", values=tuple(f"v{k}" for k in range(n))) for i, n in sizes)
+    )
 
 
 def records_a_second(request: CampaignRequest) -> float:
@@ -35,9 +37,13 @@ def main() -> None:
         "bloom, m=128 h=4 f=0.9, all attributes": CampaignRequest(flip_probability=0.9),
         "subset, sample:2, jointly, epsilon 4": CampaignRequest(epsilon=4),
         "direct, fill, jointly, epsilon 8": CampaignRequest(epsilon=8),
-        "unary (optimized), sample:2, jointly, epsilon 4": CampaignRequest(epsilon=4, mechanism="unary"),
+        "unary (optimized), sample:2, jointly, epsilon 4": CampaignRequest(
+            epsilon=4, mechanism="unary"
+        ),
     }
-    print(f"client: records encoded a second on one core ({N_RECORDS:,} records, best of 3; asked: 5,000 with 1,920 Bloom bits)")
+    print(
+        f"client: records encoded a second on one core ({N_RECORDS:,} records, best of 3; asked: 5,000 with 1,920 Bloom bits)"
+    )
     for name, request in requests.items():
         print(f"  {name:<50} {records_a_second(request):>10,.0f}")
 

@@ -16,7 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub import CampaignRequest, Categorical, Dataset, Domain, ReportBatch, Terms, make_campaign, simulate
+from lopub import (
+    CampaignRequest,
+    Categorical,
+    Dataset,
+    Domain,
+    ReportBatch,
+    Terms,
+    make_campaign,
+    simulate,
+)
 from lopub.inference import Study
 
 METHODS = ("em", "shrunk", "moments", "lasso", "hybrid")
@@ -43,7 +52,10 @@ Row = dict[str, float | str]
 def people(n: int, k: int) -> Dataset:
     """Each attribute follows the one before in half of the records."""
     domain = Domain(
-        tuple(Categorical(name=f"a{i}", values=tuple(f"v{value}" for value in range(N_CANDIDATES))) for i in range(k))
+        tuple(
+            Categorical(name=f"a{i}", values=tuple(f"v{value}" for value in range(N_CANDIDATES)))
+            for i in range(k)
+        )
     )
     rng = np.random.default_rng(1)
     columns = [rng.integers(0, N_CANDIDATES, n)]
@@ -74,7 +86,16 @@ def measure_here(method: str, n: int, k: int) -> None:
     tracemalloc.start()
     fresh.estimate(names, method)
     peak = tracemalloc.get_traced_memory()[1] / 2**20
-    print(json.dumps({"seconds": seconds, "again": again, "peak_mb": peak, "evaluations": joint.fit.n_evaluations}))
+    print(
+        json.dumps(
+            {
+                "seconds": seconds,
+                "again": again,
+                "peak_mb": peak,
+                "evaluations": joint.fit.n_evaluations,
+            }
+        )
+    )
 
 
 def measured(method: str, n: int, k: int) -> Row:
@@ -86,7 +107,9 @@ def measured(method: str, n: int, k: int) -> Row:
 def all_measured() -> list[Row]:
     rows = []
     for method in METHODS:
-        sizes = dict.fromkeys([(n, K_FIXED) for n in N_REPORTS] + [(N_FIXED, k) for k in range(1, MOST_K + 1)])
+        sizes = dict.fromkeys(
+            [(n, K_FIXED) for n in N_REPORTS] + [(N_FIXED, k) for k in range(1, MOST_K + 1)]
+        )
         for n, k in sizes:
             if method != "moments" or k <= 2:
                 rows.append(measured(method, n, k))
@@ -95,8 +118,14 @@ def all_measured() -> list[Row]:
 
 def growth(rows: list[Row], method: str, what: str) -> float:
     """The exponent of N in the seconds, from the fewest to the most reports."""
-    own = {row["n_reports"]: float(row[what]) for row in rows if row["method"] == method and row["k"] == K_FIXED}
-    return float(np.log(own[N_REPORTS[-1]] / own[N_REPORTS[0]]) / np.log(N_REPORTS[-1] / N_REPORTS[0]))
+    own = {
+        row["n_reports"]: float(row[what])
+        for row in rows
+        if row["method"] == method and row["k"] == K_FIXED
+    }
+    return float(
+        np.log(own[N_REPORTS[-1]] / own[N_REPORTS[0]]) / np.log(N_REPORTS[-1] / N_REPORTS[0])
+    )
 
 
 def _shown(row: Row) -> str:
@@ -105,8 +134,15 @@ def _shown(row: Row) -> str:
 
 def print_table(rows: list[Row]) -> None:
     cases = [(n, K_FIXED) for n in N_REPORTS] + [(N_FIXED, k) for k in range(1, MOST_K + 1)]
-    print(f"one estimate: milliseconds / the same again / MB above reports in order; Bloom m=32 h=4 f=0.5, v={N_CANDIDATES}")
-    print("  " + " " * 8 + "".join(f"{f'N={n // 1000}k k={k}':>21}" for n, k in cases) + "   seconds grow as (again)")
+    print(
+        f"one estimate: milliseconds / the same again / MB above reports in order; Bloom m=32 h=4 f=0.5, v={N_CANDIDATES}"
+    )
+    print(
+        "  "
+        + " " * 8
+        + "".join(f"{f'N={n // 1000}k k={k}':>21}" for n, k in cases)
+        + "   seconds grow as (again)"
+    )
     for method in METHODS:
         own = {(row["n_reports"], row["k"]): row for row in rows if row["method"] == method}
         shown = [_shown(own[c]) if c in own else "-" for c in cases]
@@ -140,17 +176,30 @@ def plot(rows: list[Row]) -> None:
     matplotlib.rcParams.update({"svg.hashsalt": "lopub", "svg.fonttype": "none", "font.size": 9})
     from matplotlib import pyplot
 
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(8, 3.4), sharey=True, layout="constrained")
+    figure, (left, right) = pyplot.subplots(
+        1, 2, figsize=(8, 3.4), sharey=True, layout="constrained"
+    )
     for method in METHODS:
         own = [row for row in rows if row["method"] == method]
         over_n = sorted((row["n_reports"], row["seconds"]) for row in own if row["k"] == K_FIXED)
-        over_cells = sorted((N_CANDIDATES ** int(row["k"]), row["seconds"]) for row in own if row["n_reports"] == N_FIXED)
+        over_cells = sorted(
+            (N_CANDIDATES ** int(row["k"]), row["seconds"])
+            for row in own
+            if row["n_reports"] == N_FIXED
+        )
         (line,) = left.loglog(*zip(*over_n, strict=True), marker="o", markersize=3, label=method)
         right.loglog(*zip(*over_cells, strict=True), marker="o", markersize=3, label=method)
         again = sorted((row["n_reports"], row["again"]) for row in own if row["k"] == K_FIXED)
         left.loglog(*zip(*again, strict=True), linestyle=":", color=line.get_color())
-    left.set(xlabel="reports N", ylabel="seconds of one estimate", title=f"k = {K_FIXED} attributes (dotted: asked again)")
-    right.set(xlabel=f"cells v^k (v = {N_CANDIDATES}, k = 1 to {MOST_K})", title=f"N = {N_FIXED:,} reports")
+    left.set(
+        xlabel="reports N",
+        ylabel="seconds of one estimate",
+        title=f"k = {K_FIXED} attributes (dotted: asked again)",
+    )
+    right.set(
+        xlabel=f"cells v^k (v = {N_CANDIDATES}, k = 1 to {MOST_K})",
+        title=f"N = {N_FIXED:,} reports",
+    )
     right.legend(frameon=False)
     figure.savefig(RESULTS / "complexity.svg", metadata={"Date": None})
     pyplot.close(figure)

@@ -57,7 +57,9 @@ AT_LEAST = {"ratio_median": 0.9}
 
 
 def a_campaign(number: int) -> Campaign:
-    return make_campaign(campaign().domain, Terms(name=f"load-{number:02}"), CampaignRequest(epsilon=4))
+    return make_campaign(
+        campaign().domain, Terms(name=f"load-{number:02}"), CampaignRequest(epsilon=4)
+    )
 
 
 def filled(address: str, n_reports: int) -> list[Campaign]:
@@ -76,12 +78,17 @@ def fill(store: ReportStore, target: Campaign, n_reports: int) -> None:
     """So many reports of one campaign, with the answers of one person."""
     entry, _ = open_campaign(store, target)
     report = Report.from_bytes(
-        Client(target, store=MemoryStore()).encode(dict.fromkeys(target.domain.names, 0)).to_bytes(), target
+        Client(target, store=MemoryStore())
+        .encode(dict.fromkeys(target.domain.names, 0))
+        .to_bytes(),
+        target,
     )
     content = report.mask + report.payload
     for start in range(0, n_reports, GROUP):
         rows = [
-            StoredReport(entry.number, _hash(i, n_reports), report.slot - i * N_DAYS // n_reports, content)
+            StoredReport(
+                entry.number, _hash(i, n_reports), report.slot - i * N_DAYS // n_reports, content
+            )
             for i in range(start, min(start + GROUP, n_reports))
         ]
         store.write([Submission(entry.number, rows)])
@@ -128,26 +135,37 @@ def pages(address: str, directory: Path, n_reports: int) -> Figures:
     with running_console(address, directory) as console:  # signs in: the first request of all
         time.sleep(10)
         first = milliseconds(console, ["/console"] * 20)
-        found |= {"list_first_ms": first[0], "list_median_ms": statistics.median(first), "list_most_ms": max(first)}
-        found["list_cpu_ms"] = cpu_of(console, lambda: milliseconds(console, ["/console"] * 20)) / 20
+        found |= {
+            "list_first_ms": first[0],
+            "list_median_ms": statistics.median(first),
+            "list_most_ms": max(first),
+        }
+        found["list_cpu_ms"] = (
+            cpu_of(console, lambda: milliseconds(console, ["/console"] * 20)) / 20
+        )
         watch = milliseconds(console, [f"/console/campaigns/{target.id}" for target in targets])
         found |= {"watch_first_ms": watch[0], "watch_median_ms": statistics.median(watch)}
         draft = console.do("/console/drafts", {"from": "example"}).headers["location"]
         found["plan_first_ms"] = milliseconds(console, [f"{draft}/plan"])[0]
-        moves = [f"{draft}/plan?people={people}&epsilon={epsilon}" for people in (500, 5_000, 50_000) for epsilon in range(1, 9)]
+        moves = [
+            f"{draft}/plan?people={people}&epsilon={epsilon}"
+            for people in (500, 5_000, 50_000)
+            for epsilon in range(1, 9)
+        ]
         slider = milliseconds(console, moves, HX_Request="true")
         found |= {"slider_median_ms": statistics.median(slider), "slider_most_ms": max(slider)}
         moves = [f"{draft}/plan?people=7000&epsilon={epsilon}.5" for epsilon in range(1, 11)]
-        found["slider_cpu_ms"] = cpu_of(console, lambda: milliseconds(console, moves, HX_Request="true")) / len(moves)
+        found["slider_cpu_ms"] = cpu_of(
+            console, lambda: milliseconds(console, moves, HX_Request="true")
+        ) / len(moves)
     return found
 
 
 def watch(port: int, cookie: str, path: str, seconds: float, ready: Event, answer: Answers) -> None:
     """People who watch a campaign, each asking as often as a page does once the load begins; the times that it took, from another
     process."""
-    request = (
-        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: lopub_console={cookie}\r\nHX-Request: true\r\n\r\n".encode()
-    )
+    headers = f"Host: 127.0.0.1:{port}\r\nCookie: lopub_console={cookie}\r\nHX-Request: true"
+    request = f"GET {path} HTTP/1.1\r\n{headers}\r\n\r\n".encode()
 
     async def one(number: int, times: list[float]) -> None:
         until = time.perf_counter() + seconds
@@ -158,7 +176,11 @@ def watch(port: int, cookie: str, path: str, seconds: float, ready: Event, answe
             writer.write(request)
             head = await reader.readuntil(b"\r\n\r\n")
             assert head.startswith(b"HTTP/1.1 200"), head
-            length = next(int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
+            length = next(
+                int(line[15:])
+                for line in head.split(b"\r\n")
+                if line.lower().startswith(b"content-length:")
+            )
             await reader.readexactly(length)
             times.append(1000 * (time.perf_counter() - started))
             await asyncio.sleep(EVERY_SECONDS)
@@ -177,20 +199,42 @@ def viewers(address: str, directory: Path, seconds: float) -> Figures:
     """Reports a second without and with people who watch, by turns."""
     target = filled(address, 200_000)[0]
     context = multiprocessing.get_context("spawn")
-    template = Client(target, store=MemoryStore()).encode({f"q{i}": 0 for i in range(15)}).to_bytes()
+    template = (
+        Client(target, store=MemoryStore()).encode({f"q{i}": 0 for i in range(15)}).to_bytes()
+    )
     rates: dict[bool, list[float]] = {False: [], True: []}
-    costs: dict[bool, list[float]] = {False: [], True: []}  # milliseconds of the process for a thousand reports
+    costs: dict[bool, list[float]] = {
+        False: [],
+        True: [],
+    }  # milliseconds of the process for a thousand reports
     waited: list[float] = []
     with running_console(address, directory) as console:
         time.sleep(10)
         for turn in range(2 * TURNS):
-            watched, answer, times, ready = turn % 2 == 1, context.Queue(), context.Queue(), context.Event()
+            watched, answer, times, ready = (
+                turn % 2 == 1,
+                context.Queue(),
+                context.Queue(),
+                context.Event(),
+            )
             path = f"/console/campaigns/{target.id}/watch"
-            asked = (console.console_port, console.cookie, path, seconds if watched else 0.0, ready, times)
-            people = context.Process(target=watch, args=asked)  # in every turn, so that turns differ in nothing else
+            asked = (
+                console.console_port,
+                console.cookie,
+                path,
+                seconds if watched else 0.0,
+                ready,
+                times,
+            )
+            people = context.Process(
+                target=watch, args=asked
+            )  # in every turn, so that turns differ in nothing else
             people.start()
             time.sleep(5)  # until it has loaded everything
-            senders = context.Process(target=load, args=(console.port, target.canonical_bytes, template, 50, seconds, answer))
+            senders = context.Process(
+                target=load,
+                args=(console.port, target.canonical_bytes, template, 50, seconds, answer),
+            )
             senders.start()
             before = spent(console)
             ready.set()
@@ -200,12 +244,19 @@ def viewers(address: str, directory: Path, seconds: float) -> Figures:
             costs[watched].append(1000 * (spent(console) - before) / n_reports)
             for process in (senders, people):
                 process.join()
-            print("watched" if watched else "alone", round(rates[watched][-1]), round(costs[watched][-1]), flush=True)
+            print(
+                "watched" if watched else "alone",
+                round(rates[watched][-1]),
+                round(costs[watched][-1]),
+                flush=True,
+            )
         idle, times, ready = spent(console), context.Queue(), context.Event()
         ready.set()
         watch(console.console_port, console.cookie, path, seconds, ready, times)
         idle = (spent(console) - idle) / (1000 * seconds)
-    pairs = [with_them / without for without, with_them in zip(rates[False], rates[True], strict=True)]
+    pairs = [
+        with_them / without for without, with_them in zip(rates[False], rates[True], strict=True)
+    ]
     return {
         "alone_reports_per_second": statistics.median(rates[False]),
         "watched_reports_per_second": statistics.median(rates[True]),
@@ -220,7 +271,9 @@ def viewers(address: str, directory: Path, seconds: float) -> Figures:
 
 def heavy() -> Campaign:
     """Sixty questions of ten answers: 1,770 pairs to estimate, which takes minutes."""
-    domain = Domain(tuple(IntegerRange(name=f"q{i:02}", minimum=0, maximum=9) for i in range(N_HEAVY_QUESTIONS)))
+    domain = Domain(
+        tuple(IntegerRange(name=f"q{i:02}", minimum=0, maximum=9) for i in range(N_HEAVY_QUESTIONS))
+    )
     return make_campaign(domain, Terms(name="heavy"), CampaignRequest(epsilon=4))
 
 
@@ -233,7 +286,9 @@ def worker_at(address: str, home: Path) -> Iterator[None]:
     worker.wait()
 
 
-def cancel_times(store: ReportStore, home: Path, n: int, longest: float, *asked: Any) -> list[float]:
+def cancel_times(
+    store: ReportStore, home: Path, n: int, longest: float, *asked: Any
+) -> list[float]:
     """Milliseconds from asking to cancel a job until it has ended and nothing is left of it, at moments drawn from a fixed seed.
     longest: seconds after which it is cancelled at the latest. A job that was done before does not count."""
     rng, times = random.Random(1), []
@@ -271,7 +326,11 @@ def cancels(address: str, directory: Path) -> Figures:
     with worker_at(address, home):
         for kind, (longest, asked) in kinds.items():
             times = cancel_times(store, home, N_CANCELS, longest, *asked)
-            found |= {f"{kind}_cancels": len(times), f"{kind}_median_ms": statistics.median(times), f"{kind}_most_ms": max(times)}
+            found |= {
+                f"{kind}_cancels": len(times),
+                f"{kind}_median_ms": statistics.median(times),
+                f"{kind}_most_ms": max(times),
+            }
             print(kind, *(round(one) for one in times), flush=True)
     store.close()
     assert not list(home.rglob("*.part"))
@@ -280,9 +339,15 @@ def cancels(address: str, directory: Path) -> Figures:
 
 def broken(figures: Figures) -> list[str]:
     """What should hold and does not."""
-    above = [f"{name} is {figures[name]:.4g}, above {most:g}" for name, most in AT_MOST.items() if figures.get(name, 0) > most]
+    above = [
+        f"{name} is {figures[name]:.4g}, above {most:g}"
+        for name, most in AT_MOST.items()
+        if figures.get(name, 0) > most
+    ]
     return above + [
-        f"{name} is {figures[name]:.4g}, below {least:g}" for name, least in AT_LEAST.items() if figures.get(name, 1) < least
+        f"{name} is {figures[name]:.4g}, below {least:g}"
+        for name, least in AT_LEAST.items()
+        if figures.get(name, 1) < least
     ]
 
 
@@ -307,13 +372,18 @@ def main() -> None:
                 else:
                     figures = viewers(address, Path(directory), options.seconds)
             rows = [
-                [kind, options.what, name, f"{value:.4g}" if value < 1000 else f"{value:.0f}"] for name, value in figures.items()
+                [kind, options.what, name, f"{value:.4g}" if value < 1000 else f"{value:.0f}"]
+                for name, value in figures.items()
             ]
             print(*rows, sep="\n", flush=True)
             wrong += [f"{kind}: {one}" for one in broken(figures)]
-            kept = [row for row in kept if row[:2] not in ([kind, options.what], ["store", "what"])] + rows
+            kept = [
+                row for row in kept if row[:2] not in ([kind, options.what], ["store", "what"])
+            ] + rows
     with RESULTS.open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([["store", "what", "figure", "value"], *sorted(kept)])
+        csv.writer(file, lineterminator="\n").writerows(
+            [["store", "what", "figure", "value"], *sorted(kept)]
+        )
     if wrong:
         sys.exit("does not hold:\n" + "\n".join(wrong))
 

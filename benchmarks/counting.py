@@ -74,7 +74,10 @@ def main() -> None:
         }
         rows = [{"way": name, **measured(*way, few, many)} for name, way in ways.items()]
     first = rows[0]
-    print(f"{asked.reports:,} direct reports from Parquet on {cores} cores (asked: {ASKED}x, at most {MOST_MB} MB)", flush=True)
+    print(
+        f"{asked.reports:,} direct reports from Parquet on {cores} cores (asked: {ASKED}x, at most {MOST_MB} MB)",
+        flush=True,
+    )
     for row in rows:
         row["ratio"] = float(first["wall"]) / float(row["wall"])
         print(
@@ -86,7 +89,12 @@ def main() -> None:
         writer = csv.writer(file)
         writer.writerow(["way", "reports", "cores", "wall_s", "processor_s", "peak_mb", "ratio"])
         for row in rows:
-            figures = (f"{row['wall']:.2f}", f"{row['cpu']:.2f}", f"{row['mb']:.0f}", f"{row['ratio']:.1f}")
+            figures = (
+                f"{row['wall']:.2f}",
+                f"{row['cpu']:.2f}",
+                f"{row['mb']:.0f}",
+                f"{row['ratio']:.1f}",
+            )
             writer.writerow([row["way"], asked.reports, cores, *figures])
 
 

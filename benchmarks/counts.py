@@ -36,18 +36,30 @@ def spread_out(batch: ReportBatch) -> np.ndarray:
 def overlaps() -> None:
     """Both on one thread, then both on all: all of `count`, against the product alone, of which NumPy takes one triangle."""
     people = uniform_people(N_ADULT)
-    batch = simulate(people, make_campaign(people.domain, Terms(name="bench"), CampaignRequest(flip_probability=0.5)), seed=1)
+    batch = simulate(
+        people,
+        make_campaign(people.domain, Terms(name="bench"), CampaignRequest(flip_probability=0.5)),
+        seed=1,
+    )
     bits = spread_out(batch)
     whole = (bits.T @ bits).astype(np.int64)
     count(batch[:64])  # compile
-    print(f"co-occurrences of {bits.shape[1]:,} bits in {N_ADULT:,} reports against float32 BLAS X.T @ X (asked: 8x)", flush=True)
+    print(
+        f"co-occurrences of {bits.shape[1]:,} bits in {N_ADULT:,} reports against float32 BLAS X.T @ X (asked: 8x)",
+        flush=True,
+    )
     for n_threads in sorted({1, os.cpu_count() or 1}):
         with (
             threadpool_limits(n_threads),
-            mock.patch("lopub.collection.counts.attribute_bits.os.cpu_count", return_value=n_threads),
+            mock.patch(
+                "lopub.collection.counts.attribute_bits.os.cpu_count", return_value=n_threads
+            ),
         ):
             ours, theirs = best(lambda: count(batch)), best(lambda: bits.T @ bits)
-        print(f"  {n_threads} threads each: {ours:.3f} s against {theirs:.3f} s: {theirs / ours:.1f}x", flush=True)
+        print(
+            f"  {n_threads} threads each: {ours:.3f} s against {theirs:.3f} s: {theirs / ours:.1f}x",
+            flush=True,
+        )
     pair = count(batch).tables[(0, 1), len(people.domain)].counts
     print(f"  the same integers: {np.array_equal(pair, whole[:128, 128:256])}", flush=True)
 
@@ -59,7 +71,9 @@ def million() -> None:
 
 def million_here() -> None:
     people = uniform_people(N_MILLION)
-    campaign = make_campaign(people.domain, Terms(name="bench"), CampaignRequest(flip_probability=0.5))
+    campaign = make_campaign(
+        people.domain, Terms(name="bench"), CampaignRequest(flip_probability=0.5)
+    )
     before = peak_mb()
     counts, seconds = timed(simulate_blocks(people, campaign, seed=1))
     print(
@@ -85,7 +99,10 @@ def timed(blocks: Iterator[ReportBatch]) -> tuple[Counts, float]:
 
 def resampled(table: Dataset, campaign_request: CampaignRequest, n: int) -> Iterator[ReportBatch]:
     """Reports of n people drawn from the table with replacement, a block at a time."""
-    campaign, rng = make_campaign(table.domain, Terms(name="adult"), campaign_request), np.random.default_rng(1)
+    campaign, rng = (
+        make_campaign(table.domain, Terms(name="adult"), campaign_request),
+        np.random.default_rng(1),
+    )
     for number, start in enumerate(range(0, n, BLOCK_REPORTS)):
         people = table[rng.integers(0, len(table), min(BLOCK_REPORTS, n - start))]
         yield simulate(people, campaign, seed=number)

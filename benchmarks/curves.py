@@ -25,13 +25,32 @@ def main() -> None:
         for people in PEOPLE:
             found = plan(crowd.domain, people=people, epsilon=epsilon, population=crowd)
             forecast = found.best.forecast
-            rows.append((epsilon, people, str(found.best.design), found.error, forecast.blind, forecast.shares))
-            print(f"  epsilon {epsilon}, {people:,} people: {found.best.design}, pairs {found.error:.4f}", flush=True)
+            rows.append(
+                (
+                    epsilon,
+                    people,
+                    str(found.best.design),
+                    found.error,
+                    forecast.blind,
+                    forecast.shares,
+                )
+            )
+            print(
+                f"  epsilon {epsilon}, {people:,} people: {found.best.design}, pairs {found.error:.4f}",
+                flush=True,
+            )
     with open(HERE / "results" / "curves.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["epsilon", "people", "choice", "pairs", "independence", "shares"])
         writer.writerows([*row[:3], *(f"{value:.5f}" for value in row[3:])] for row in rows)
-    with mpl.rc_context({"svg.hashsalt": "lopub", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
+    with mpl.rc_context(
+        {
+            "svg.hashsalt": "lopub",
+            "font.size": 9,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+        }
+    ):
         figure = Figure(figsize=(5.5, 3.6), layout="constrained")
         axes = figure.add_subplot()
         for epsilon in EPSILONS:
@@ -39,7 +58,10 @@ def main() -> None:
             axes.loglog(*zip(*own, strict=True), "o-", label=f"epsilon {epsilon}")
         axes.set(xlabel="people", ylabel="mean AVD of pairs")
         axes.legend(frameon=False)
-        figure.savefig(HERE.parent / "docs" / "pictures" / "curves.svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(
+            HERE.parent / "docs" / "pictures" / "curves.svg",
+            metadata={"Date": None, "Creator": None},
+        )
 
 
 if __name__ == "__main__":

@@ -35,7 +35,9 @@ def crowd(n: int, first: int = 0) -> Iterator[ReportBatch]:
     campaign = make_campaign(adult_shaped(), Terms(name="bench"), CampaignRequest(epsilon=8))
     for number, start in enumerate(range(0, n, BLOCK), start=first):
         rng, size = np.random.default_rng(number), min(BLOCK, n - start)
-        codes = np.stack([rng.integers(0, k, size, dtype=np.uint16) for k in campaign.domain.sizes], axis=1)
+        codes = np.stack(
+            [rng.integers(0, k, size, dtype=np.uint16) for k in campaign.domain.sizes], axis=1
+        )
         yield simulate(Dataset(campaign.domain, codes), campaign, seed=number)
 
 
@@ -95,7 +97,9 @@ def _family(process: int) -> list[int]:
                 parents[int(entry.name)] = process
     found = [process]
     for each in found:
-        found += [child for child, parent in parents.items() if parent == each and child not in found]
+        found += [
+            child for child, parent in parents.items() if parent == each and child not in found
+        ]
     return [each for each in found if "java" not in _name(each)]
 
 
@@ -108,7 +112,11 @@ def _name(process: int) -> str:
 
 def _resident_mb(process: int) -> float:
     try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+        return (
+            int(Path(f"/proc/{process}/statm").read_text().split()[1])
+            * os.sysconf("SC_PAGE_SIZE")
+            / 2**20
+        )
     except (OSError, IndexError):
         return 0
 
@@ -141,7 +149,10 @@ def main() -> None:
     rows, said = [], set()
     with tempfile.TemporaryDirectory() as folder:
         files = files_of(asked.keep or Path(folder), asked.reports)
-        print(f"{asked.reports:,} direct reports, {N_WORKERS} workers (asked: at most {MOST_MB:,} MB each)", flush=True)
+        print(
+            f"{asked.reports:,} direct reports, {N_WORKERS} workers (asked: at most {MOST_MB:,} MB each)",
+            flush=True,
+        )
         for name in asked.engines or ENGINES:
             with ENGINES[name]() as engine, Watched() as watched:
                 start = time.perf_counter()
@@ -149,11 +160,25 @@ def main() -> None:
                 seconds = time.perf_counter() - start
             said.add(bytes_of_counts(counts))
             rate = len(counts) / seconds
-            rows.append([name, asked.reports, N_WORKERS, f"{seconds:.1f}", f"{rate:.0f}", f"{watched.mb():.0f}"])
-            print(f"  {name:>6}: {seconds:7.1f} s, {rate:12,.0f} reports per second, {watched.mb():6,.0f} MB", flush=True)
+            rows.append(
+                [
+                    name,
+                    asked.reports,
+                    N_WORKERS,
+                    f"{seconds:.1f}",
+                    f"{rate:.0f}",
+                    f"{watched.mb():.0f}",
+                ]
+            )
+            print(
+                f"  {name:>6}: {seconds:7.1f} s, {rate:12,.0f} reports per second, {watched.mb():6,.0f} MB",
+                flush=True,
+            )
     print(f"  the same counts: {len(said) == 1}", flush=True)
     with RESULTS.open("w", newline="") as file:
-        csv.writer(file).writerows([["engine", "reports", "workers", "wall_s", "reports_per_s", "most_mb_a_worker"], *rows])
+        csv.writer(file).writerows(
+            [["engine", "reports", "workers", "wall_s", "reports_per_s", "most_mb_a_worker"], *rows]
+        )
 
 
 if __name__ == "__main__":

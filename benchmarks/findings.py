@@ -72,7 +72,10 @@ def people(case: Case, rng: np.random.Generator) -> Dataset:
         if case.strength and place % 2 and place < 2 * N_DEPENDENT:
             column = np.where(rng.random(case.n) < case.strength, columns[-1] % size, column)
         columns.append(column)
-    attributes = [Categorical(name=f"q{i:02d}", values=tuple(f"v{v}" for v in range(k))) for i, k in enumerate(sizes.tolist())]
+    attributes = [
+        Categorical(name=f"q{i:02d}", values=tuple(f"v{v}" for v in range(k)))
+        for i, k in enumerate(sizes.tolist())
+    ]
     return Dataset(Domain(tuple(attributes)), np.stack(columns, axis=1))
 
 
@@ -92,17 +95,26 @@ def found(case: Case, seed: int) -> Found:
     study = Study(simulate(table, campaign, seed=seed))
     wanted = list(combinations(range(case.n_attributes), 2))
     pairs = dict(zip(wanted, study.joints(wanted), strict=True))
-    graph = gain_graph(case.n_attributes, {pair: joint.fit.gain or 0.0 for pair, joint in pairs.items()})
+    graph = gain_graph(
+        case.n_attributes, {pair: joint.fit.gain or 0.0 for pair, joint in pairs.items()}
+    )
     stated = findings_of(study, graph, pairs, silent).stated
     place = table.domain.position
-    pairs_stated = {(min(ends), max(ends)) for one in stated if (ends := [place(name) for name in one.names])}
-    return Found(pairs_stated, set(graph.edges), [held for one in stated if one.contrast for held in holds(table, one.contrast)])
+    pairs_stated = {
+        (min(ends), max(ends)) for one in stated if (ends := [place(name) for name in one.names])
+    }
+    return Found(
+        pairs_stated,
+        set(graph.edges),
+        [held for one in stated if one.contrast for held in holds(table, one.contrast)],
+    )
 
 
 def holds(table: Dataset, contrast: Contrast) -> Iterator[bool]:
     """Whether the true shares of a contrast lie in its intervals."""
     group, answer = (
-        split.classes[table.codes[:, table.domain.position(split.attribute.name)]] for split in (contrast.group, contrast.answer)
+        split.classes[table.codes[:, table.domain.position(split.attribute.name)]]
+        for split in (contrast.group, contrast.answer)
     )
     for own, estimate in ((IN, contrast.within), (OUT, contrast.outside)):
         true = (answer[group == own] == IN).mean()
@@ -118,7 +130,11 @@ def measured(case: Case, runs: int) -> list[str]:
         false = [len(pairs - true) for pairs in told]
         shares = [f / max(len(pairs), 1) for f, pairs in zip(false, told, strict=True)]
         power = sum(len(pairs & true) for pairs in told) / max(len(true) * runs, 1)
-        figures += [f"{np.mean(np.array(false) > 0):.4f}", f"{np.mean(shares):.4f}", f"{power:.3f}" if true else ""]
+        figures += [
+            f"{np.mean(np.array(false) > 0):.4f}",
+            f"{np.mean(shares):.4f}",
+            f"{power:.3f}" if true else "",
+        ]
     holding = [held for result in results for held in result.holding]
     figures.append(f"{np.mean(holding):.3f}" if true and holding else "")
     print(f"{case.name:<52} stated: any false {figures[0]}, share false {figures[1]}, found {figures[2]:<6}"

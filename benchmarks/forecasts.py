@@ -31,32 +31,70 @@ def questionnaire(rng: np.random.Generator) -> Domain:
     """Most questions have few answers; in some questionnaires a few have hundreds."""
     most = np.exp(rng.uniform(np.log(4), np.log(500)))
     sizes = np.exp(rng.uniform(np.log(2), np.log(most), rng.integers(2, 41))).round().astype(int)
-    return Domain(tuple(Categorical(name=f"q{i:02}", values=tuple(map(str, range(size)))) for i, size in enumerate(sizes)))
+    return Domain(
+        tuple(
+            Categorical(name=f"q{i:02}", values=tuple(map(str, range(size))))
+            for i, size in enumerate(sizes)
+        )
+    )
 
 
-def simulated(design, crowd: Population, people: int, epsilon: float, pairs, seeds) -> tuple[float, float, int]:
+def simulated(
+    design, crowd: Population, people: int, epsilon: float, pairs, seeds
+) -> tuple[float, float, int]:
     """Mean shares and pairs, and how many people were simulated."""
-    runs = [tried(design, crowd, people=people, epsilon=epsilon, seed=seed, pairs=pairs) for seed in seeds]
-    return float(np.mean([r.share_error for r in runs])), float(np.mean([r.pair_error for r in runs])), runs[0].n_people
+    runs = [
+        tried(design, crowd, people=people, epsilon=epsilon, seed=seed, pairs=pairs)
+        for seed in seeds
+    ]
+    return (
+        float(np.mean([r.share_error for r in runs])),
+        float(np.mean([r.pair_error for r in runs])),
+        runs[0].n_people,
+    )
 
 
 def of_questionnaires(numbers: Iterable[int] = range(N_QUESTIONNAIRES)) -> Iterator[list]:
-    head = ["number", "questions", "largest", "epsilon", "people", "design", "shares", "simulated_shares", "shares_ratio"]
+    head = [
+        "number",
+        "questions",
+        "largest",
+        "epsilon",
+        "people",
+        "design",
+        "shares",
+        "simulated_shares",
+        "shares_ratio",
+    ]
     yield [*head, "pairs", "simulated_pairs", "pairs_ratio", "planning_seconds"]
     for number in numbers:
         rng = np.random.default_rng([18, number])
         domain = questionnaire(rng)
-        epsilon, people = round(float(np.exp(rng.uniform(np.log(0.5), np.log(16)))), 2), int(10 ** rng.uniform(3, 6))
+        epsilon, people = (
+            round(float(np.exp(rng.uniform(np.log(0.5), np.log(16)))), 2),
+            int(10 ** rng.uniform(3, 6)),
+        )
         start = time.process_time()
         found = plan(domain, people=people, epsilon=epsilon)
         seconds, pairs = time.process_time() - start, found.pairs[:: max(1, len(found.pairs) // 50)]
-        shares, together, n = simulated(found.best.design, found.population, people, epsilon, pairs, range(1, 1 + N_SEEDS))
+        shares, together, n = simulated(
+            found.best.design, found.population, people, epsilon, pairs, range(1, 1 + N_SEEDS)
+        )
         forecast = found.best.forecast
         if n < people:  # too many to be simulated: compared where they were
-            found_there = next(one for one in found.planner.outlooks(epsilon, people) if one.design == found.best.design)
+            found_there = next(
+                one
+                for one in found.planner.outlooks(epsilon, people)
+                if one.design == found.best.design
+            )
             forecast = found_there.at(n)
-        chosen = np.isin(np.arange(len(found.pairs)), np.arange(len(found.pairs))[:: max(1, len(found.pairs) // 50)])
-        expected = float(np.mean(forecast.pair_errors[chosen])) if len(found.pairs) else forecast.shares
+        chosen = np.isin(
+            np.arange(len(found.pairs)),
+            np.arange(len(found.pairs))[:: max(1, len(found.pairs) // 50)],
+        )
+        expected = (
+            float(np.mean(forecast.pair_errors[chosen])) if len(found.pairs) else forecast.shares
+        )
         together = together if len(found.pairs) else shares
         yield [number, len(domain), max(domain.sizes), epsilon, n, str(found.best.design), forecast.shares, shares,
                forecast.shares / shares, expected, together, expected / together, seconds]  # fmt: skip
@@ -85,7 +123,9 @@ def of_tables() -> Iterator[list]:
         for epsilon in EPSILONS:
             found = plan(table.domain, people=len(table), epsilon=epsilon)
             pairs = crowd_of(found.population).pairs
-            shares, together, _ = simulated(found.best.design, Population.of_table(table), len(table), epsilon, pairs, (1, 2, 3))
+            shares, together, _ = simulated(
+                found.best.design, Population.of_table(table), len(table), epsilon, pairs, (1, 2, 3)
+            )
             forecast = found.best.forecast
             yield [name, epsilon, len(table), str(found.best.design), forecast.shares, shares, forecast.shares / shares,
                    forecast.pairs, together, forecast.pairs / together]  # fmt: skip

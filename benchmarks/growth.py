@@ -61,7 +61,12 @@ print(json.dumps(said | dict(wall=time.perf_counter() - wall, cpu=time.process_t
 
 
 def measured(work: str) -> dict[str, float]:
-    run = subprocess.run([sys.executable, "-c", MEASURED.format(work=work)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", MEASURED.format(work=work)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     found: dict[str, float] = json.loads(run.stdout.splitlines()[-1])
     return found
 
@@ -70,14 +75,27 @@ def grown(folder: Path, n: int, d: int | None, epsilon: int) -> list[dict[str, f
     """Count and publish reports of n people; d: binary attributes, or None for Adult's."""
     path = folder / f"{n}-{d}-{epsilon}.parquet"
     if not path.exists():
-        make = MAKE.format(here=str(Path(__file__).parent), n=n, d=d, epsilon=epsilon, path=str(path))
+        make = MAKE.format(
+            here=str(Path(__file__).parent), n=n, d=d, epsilon=epsilon, path=str(path)
+        )
         subprocess.run([sys.executable, "-c", make], check=True)
-    counts, out, rows = str(folder / "counts.parquet"), str(folder / "published"), ROWS if d is None else n
-    steps = {"count": COUNT.format(path=str(path), counts=counts), "publish": PUBLISH.format(counts=counts, out=out, rows=rows)}
+    counts, out, rows = (
+        str(folder / "counts.parquet"),
+        str(folder / "published"),
+        ROWS if d is None else n,
+    )
+    steps = {
+        "count": COUNT.format(path=str(path), counts=counts),
+        "publish": PUBLISH.format(counts=counts, out=out, rows=rows),
+    }
     found = []
     for step, work in steps.items():
         row = measured(work)
-        print(f"{n:>11,} reports {d or 15:>5} attributes epsilon {epsilon} {step:>8}: {row['wall']:7.1f} s", row, flush=True)
+        print(
+            f"{n:>11,} reports {d or 15:>5} attributes epsilon {epsilon} {step:>8}: {row['wall']:7.1f} s",
+            row,
+            flush=True,
+        )
         found.append({"reports": n, "attributes": d or 15, "epsilon": epsilon, "step": step, **row})
     return found
 
@@ -95,15 +113,26 @@ def drawn(rows: list[dict[str, float | str]]) -> None:
         own = [row for row in alike if all(row[key] == value for key, value in fixed.items())]
         for step in ("count", "publish"):
             for epsilon in sorted({row["epsilon"] for row in own}):
-                points = sorted((float(r[over]), float(r["cpu"])) for r in own if r["step"] == step and r["epsilon"] == epsilon)
+                points = sorted(
+                    (float(r[over]), float(r["cpu"]))
+                    for r in own
+                    if r["step"] == step and r["epsilon"] == epsilon
+                )
                 if points:
-                    side.loglog(*zip(*points, strict=True), "o-", label=f"{step}, epsilon {epsilon}")
+                    side.loglog(
+                        *zip(*points, strict=True), "o-", label=f"{step}, epsilon {epsilon}"
+                    )
         if own:
             first = min(float(row[over]) for row in own)
             last = max(float(row[over]) for row in own)
             start = max(float(row["cpu"]) for row in own if float(row[over]) == first)
             power = 1 if over == "reports" else 2
-            side.loglog([first, last], [start, start * (last / first) ** power], "k:", label="the paper's growth")
+            side.loglog(
+                [first, last],
+                [start, start * (last / first) ** power],
+                "k:",
+                label="the paper's growth",
+            )
         side.set(xlabel=over, ylabel="processor seconds")
         side.legend(fontsize=7)
     figure.tight_layout()
@@ -120,15 +149,37 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = asked.keep or Path(made)
         if "reports" in what:
-            rows += [row for n in N_REPORTS if n <= asked.most for epsilon in (8, 4) for row in grown(folder, n, None, epsilon)]
+            rows += [
+                row
+                for n in N_REPORTS
+                if n <= asked.most
+                for epsilon in (8, 4)
+                for row in grown(folder, n, None, epsilon)
+            ]
         if "attributes" in what:
             rows += [row for d in N_ATTRIBUTES for row in grown(folder, N_FIXED, d, 8)]
-    names = ["reports", "attributes", "epsilon", "step", "wall", "cpu", "mb", "tables", "pairs", "fitted", "edges"]
+    names = [
+        "reports",
+        "attributes",
+        "epsilon",
+        "step",
+        "wall",
+        "cpu",
+        "mb",
+        "tables",
+        "pairs",
+        "fitted",
+        "edges",
+    ]
     with (RESULTS / "growth.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows(
-            {key: f"{value:.2f}" if isinstance(value, float) else value for key, value in row.items()} for row in rows
+            {
+                key: f"{value:.2f}" if isinstance(value, float) else value
+                for key, value in row.items()
+            }
+            for row in rows
         )
     drawn(rows)
     print("the paper:", THEOREM)

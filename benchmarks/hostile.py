@@ -44,7 +44,9 @@ def main() -> None:
         with running_collector(address) as running:
             if not asked.together:
                 set_apart(running)
-            looked_at(running, target, asked.seconds)  # the first seconds are slower, and would flatter what comes after them
+            looked_at(
+                running, target, asked.seconds
+            )  # the first seconds are slower, and would flatter what comes after them
             for _ in range(asked.rounds):
                 calm = looked_at(running, target, asked.seconds)
                 with hostile.attacked(running.port, hostile.slow(N_SLOW)):

@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub import CampaignRequest, Dataset, Study, Terms, make_campaign, simulate
-from lopub.collection.catalogue import public_table
 from lopub.contract.view import Sample
 from lopub.inference.joint import JointDistribution, avd
+from lopub.collection.catalogue import public_table
 from peers_elsewhere import projected
 
 HERE = Path(__file__).parent
@@ -62,7 +63,9 @@ def named(*positions: int) -> str:
 def truth(table: Dataset) -> Found:
     names = table.domain.names
     cliques = [(i,) for i in range(len(names))] + list(combinations(range(len(names)), 2))
-    return {named(*clique): table.counts([names[i] for i in clique]) / len(table) for clique in cliques}
+    return {
+        named(*clique): table.counts([names[i] for i in clique]) / len(table) for clique in cliques
+    }
 
 
 def errors(found: Found, true: Found) -> tuple[float, float]:
@@ -77,18 +80,26 @@ def errors(found: Found, true: Found) -> tuple[float, float]:
 
 def study_of(table: Dataset, epsilon: float, seed: int, **wishes: Any) -> Study:
     request = CampaignRequest(epsilon=epsilon, **wishes)
-    return Study(simulate(table, make_campaign(table.domain, Terms(name="peers"), request), seed=seed))
+    return Study(
+        simulate(table, make_campaign(table.domain, Terms(name="peers"), request), seed=seed)
+    )
 
 
 def estimated(study: Study, table: Dataset, method: str) -> Found:
     place = table.domain.names.index
     found = {named(place(study.domain.names[i])): shares for i, shares in study.marginals.items()}
-    return found | {named(*map(place, joint.names)): joint.probabilities for joint in pairs_of(study, table, method)}
+    return found | {
+        named(*map(place, joint.names)): joint.probabilities
+        for joint in pairs_of(study, table, method)
+    }
 
 
 def pairs_of(study: Study, table: Dataset, method: str) -> list[JointDistribution]:
     """With their attributes in the table's order, which a campaign does not keep."""
-    return [joint.marginal(sorted(joint.names, key=table.domain.names.index)) for joint in study.pairs(method=method).values()]
+    return [
+        joint.marginal(sorted(joint.names, key=table.domain.names.index))
+        for joint in study.pairs(method=method).values()
+    ]
 
 
 # ---- one pair a person
@@ -109,7 +120,9 @@ def one_pair_each(table: Dataset, epsilon: float, seed: int) -> Found:
     return consistent(noisy, spread, len(sizes))
 
 
-def oracle(cells: NDArray[np.int64], k: int, epsilon: float, rng: np.random.Generator) -> tuple[Shares, float]:
+def oracle(
+    cells: NDArray[np.int64], k: int, epsilon: float, rng: np.random.Generator
+) -> tuple[Shares, float]:
     """Unbiased shares of k cells, and their variance."""
     n, e = max(len(cells), 1), np.exp(epsilon)
     if k < 3 * e + 2:
@@ -123,15 +136,23 @@ def oracle(cells: NDArray[np.int64], k: int, epsilon: float, rng: np.random.Gene
     return (counts / n - q) / (p - q), q * (1 - q) / (n * (p - q) ** 2)
 
 
-def consistent(noisy: dict[tuple[int, int], Shares], spread: Mapping[tuple[int, int], float], d: int) -> Found:
+def consistent(
+    noisy: dict[tuple[int, int], Shares], spread: Mapping[tuple[int, int], float], d: int
+) -> Found:
     """Pairs that agree about each attribute, by the average weighted with precision, and are distributions."""
     joints = dict(noisy)
     alone: list[Shares] = []
     for _ in range(N_ROUNDS):
         alone = []
         for i in range(d):
-            own = {pair: joint.sum(axis=1 - pair.index(i)) for pair, joint in joints.items() if i in pair}
-            weights = {pair: 1 / (spread[pair] * joints[pair].shape[1 - pair.index(i)]) for pair in own}
+            own = {
+                pair: joint.sum(axis=1 - pair.index(i))
+                for pair, joint in joints.items()
+                if i in pair
+            }
+            weights = {
+                pair: 1 / (spread[pair] * joints[pair].shape[1 - pair.index(i)]) for pair in own
+            }
             alone.append(sum(weights[pair] * own[pair] for pair in own) / sum(weights.values()))
             for pair in own:
                 missing = (alone[i] - own[pair]) / joints[pair].shape[1 - pair.index(i)]
@@ -151,12 +172,22 @@ def elsewhere(python: str, table: Dataset, method: str, epsilon: float, seed: in
         for joint in pairs_of(study_of(table, epsilon, seed), table, "em"):
             name = named(*map(table.domain.names.index, joint.names))
             made[name] = joint.probabilities
-            made[f"error {name}"] = np.sqrt(np.nanmean(np.square(joint.standard_errors)))  # a cell held at zero has none
+            made[f"error {name}"] = np.sqrt(
+                np.nanmean(np.square(joint.standard_errors))
+            )  # a cell held at zero has none
     with tempfile.TemporaryDirectory() as directory:
         source, target = Path(directory) / "in.npz", Path(directory) / "out.npz"
         np.savez(source, **made)
         told = CENTRAL if method == "mst" else epsilon
-        command = [python, str(HERE / "peers_elsewhere.py"), str(source), str(target), method, str(told), str(seed)]
+        command = [
+            python,
+            str(HERE / "peers_elsewhere.py"),
+            str(source),
+            str(target),
+            method,
+            str(told),
+            str(seed),
+        ]
         subprocess.run(command, check=True)
         with np.load(target) as found:
             return dict(found)
@@ -165,27 +196,42 @@ def elsewhere(python: str, table: Dataset, method: str, epsilon: float, seed: in
 # ---- all of them
 
 
+def methods_at(
+    python: str, table: Dataset, epsilon: float, seed: int
+) -> dict[str, Callable[[], Found]]:
+    """Every method, to be run on one table; those of other packages only if a Python with them is named."""
+    ours = {
+        "lopub": lambda: estimated(study_of(table, epsilon, seed), table, "shrunk"),
+        "independent": lambda: estimated(study_of(table, epsilon, seed), table, "product"),
+        "one question": lambda: estimated(
+            study_of(table, epsilon, seed, **ONE_QUESTION), table, "shrunk"
+        ),
+        "pairs": lambda: one_pair_each(table, epsilon, seed),
+    }
+    others = [one for one in ELSEWHERE if python and (seed == 1 or one not in ONCE)]
+    return ours | {
+        method: partial(elsewhere, python, table, method, epsilon, seed) for method in others
+    }
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--python", default="")
     parser.add_argument("--tables", default=",".join(TABLES))
     parser.add_argument("--epsilons", default=",".join(map(str, EPSILONS)))
     parser.add_argument("--seeds", type=int, default=3)
     asked = parser.parse_args()
-    done = {(row["table"], float(row["epsilon"]), row["method"], int(row["seed"])) for row in rows()}
+    done = {
+        (row["table"], float(row["epsilon"]), row["method"], int(row["seed"])) for row in rows()
+    }
     for name in asked.tables.split(","):
         table = public_table(name)
         true = truth(table)
         for epsilon in map(float, asked.epsilons.split(",")):
             for seed in range(1, asked.seeds + 1):
-                methods: dict[str, Callable[[], Found]] = {
-                    "lopub": lambda: estimated(study_of(table, epsilon, seed), table, "shrunk"),  # noqa: B023
-                    "independent": lambda: estimated(study_of(table, epsilon, seed), table, "product"),  # noqa: B023
-                    "one question": lambda: estimated(study_of(table, epsilon, seed, **ONE_QUESTION), table, "shrunk"),  # noqa: B023
-                    "pairs": lambda: one_pair_each(table, epsilon, seed),  # noqa: B023
-                }
-                for method in (one for one in ELSEWHERE if asked.python and (seed == 1 or one not in ONCE)):
-                    methods[method] = lambda method=method: elsewhere(asked.python, table, method, epsilon, seed)  # type: ignore[misc]  # noqa: B023
+                methods = methods_at(asked.python, table, epsilon, seed)
                 for method, run in methods.items():
                     at = CENTRAL if method == "mst" else epsilon
                     if (name, at, method, seed) not in done:
@@ -195,10 +241,20 @@ def main() -> None:
     draw()
 
 
-def keep(table: str, epsilon: float, method: str, seed: int, run: Callable[[], Found], true: Found) -> None:
+def keep(
+    table: str, epsilon: float, method: str, seed: int, run: Callable[[], Found], true: Found
+) -> None:
     started = time.perf_counter()
     attributes, pairs = errors(run(), true)
-    row = (table, epsilon, method, seed, f"{attributes:.5f}", f"{pairs:.5f}", f"{time.perf_counter() - started:.1f}")
+    row = (
+        table,
+        epsilon,
+        method,
+        seed,
+        f"{attributes:.5f}",
+        f"{pairs:.5f}",
+        f"{time.perf_counter() - started:.1f}",
+    )
     print(*row, flush=True)
     is_new = not RESULTS.exists()
     with RESULTS.open("a", newline="", encoding="utf-8") as file:
@@ -223,12 +279,17 @@ def tell_who_wins() -> None:
     for table, epsilon, measure in product(TABLES, EPSILONS, ("attributes", "pairs")):
         for method in methods:
             seeds = [seed for t, e, m, seed in by if (t, e, m) == (table, epsilon, method)]
-            mine, theirs = ([float(by[table, epsilon, m, seed][measure]) for seed in seeds] for m in ("lopub", method))
+            mine, theirs = (
+                [float(by[table, epsilon, m, seed][measure]) for seed in seeds]
+                for m in ("lopub", method)
+            )
             less = np.subtract(mine, theirs)
             if seeds and less.mean() > 0:
                 error = less.std(ddof=1) / np.sqrt(len(less)) if len(less) > 1 else np.nan
                 verdict = "clearly" if less.mean() > 2 * error else "perhaps"
-                print(f"{table} {epsilon:g} {measure}: lopub {np.mean(mine):.4f}, {method} {np.mean(theirs):.4f}, {verdict}")
+                print(
+                    f"{table} {epsilon:g} {measure}: lopub {np.mean(mine):.4f}, {method} {np.mean(theirs):.4f}, {verdict}"
+                )
 
 
 def draw() -> None:
@@ -242,18 +303,44 @@ def draw() -> None:
     for row in rows():
         found[row["table"]][row["method"]][float(row["epsilon"])].append(float(row["pairs"]))
     tables = [name for name in TABLES if name in found]
-    with mpl.rc_context({"svg.hashsalt": "lopub", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
+    with mpl.rc_context(
+        {
+            "svg.hashsalt": "lopub",
+            "font.size": 9,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+        }
+    ):
         figure, panels = plt.subplots(
-            1, len(tables), figsize=(2.6 * len(tables), 2.9), layout="constrained", sharey=True, squeeze=False
+            1,
+            len(tables),
+            figsize=(2.6 * len(tables), 2.9),
+            layout="constrained",
+            sharey=True,
+            squeeze=False,
         )
         styles = ("o-", "x:", "s--", "^--", "v--", "D--", "P-.")
         for panel, name in zip(panels[0], tables, strict=True):
             for number, method in enumerate(ORDER):
                 if found[name][method]:
-                    points = sorted((epsilon, np.mean(values)) for epsilon, values in found[name][method].items())
-                    panel.plot(*zip(*points, strict=True), styles[number], color=f"C{number}", label=method, markersize=4)
+                    points = sorted(
+                        (epsilon, np.mean(values))
+                        for epsilon, values in found[name][method].items()
+                    )
+                    panel.plot(
+                        *zip(*points, strict=True),
+                        styles[number],
+                        color=f"C{number}",
+                        label=method,
+                        markersize=4,
+                    )
             if central := found[name].get("mst"):
-                panel.axhline(np.mean(central[CENTRAL]), color="gray", linewidth=1, label="mst, trusted server, epsilon 1")
+                panel.axhline(
+                    np.mean(central[CENTRAL]),
+                    color="gray",
+                    linewidth=1,
+                    label="mst, trusted server, epsilon 1",
+                )
             panel.set(
                 xscale="log",
                 yscale="log",
@@ -264,8 +351,16 @@ def draw() -> None:
             )
             panel.minorticks_off()
         panels[0][0].set_ylabel("mean AVD of pairs")
-        figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
-        figure.savefig(HERE.parent / "docs" / "pictures" / "peers.svg", metadata={"Date": None, "Creator": None})
+        figure.legend(
+            *panels[0][0].get_legend_handles_labels(),
+            loc="outside lower center",
+            ncols=4,
+            frameon=False,
+        )
+        figure.savefig(
+            HERE.parent / "docs" / "pictures" / "peers.svg",
+            metadata={"Date": None, "Creator": None},
+        )
 
 
 if __name__ == "__main__":

@@ -62,11 +62,18 @@ def fitted(sizes, measurements):
     from mbi import Domain, LinearMeasurement, estimation
 
     domain = Domain([str(i) for i in range(len(sizes))], [int(size) for size in sizes])
-    noisy = [LinearMeasurement(shares.ravel(), tuple(map(str, clique)), stddev=error) for clique, shares, error in measurements]
+    noisy = [
+        LinearMeasurement(shares.ravel(), tuple(map(str, clique)), stddev=error)
+        for clique, shares, error in measurements
+    ]
     model = estimation.MirrorDescent().estimate(domain, noisy, known_total=1.0, iters=1000)
     edges = [clique for clique, _, _ in measurements if len(clique) == 2]
     return of_tree(
-        {edge: np.asarray(model.project(tuple(map(str, edge))).datavector(flatten=False)) for edge in edges}, len(sizes)
+        {
+            edge: np.asarray(model.project(tuple(map(str, edge))).datavector(flatten=False))
+            for edge in edges
+        },
+        len(sizes),
     )
 
 
@@ -81,7 +88,9 @@ def of_tree(joints, d):
             here = waiting.pop()
             for i, j in towards:
                 if i == here and j not in reached:
-                    reached[j] = reached[here] @ (towards[i, j] / np.maximum(alone[i], 1e-300)[:, None])
+                    reached[j] = reached[here] @ (
+                        towards[i, j] / np.maximum(alone[i], 1e-300)[:, None]
+                    )
                     waiting.append(j)
         found.update({f"{start}-{end}": joint for end, joint in reached.items() if end > start})
     return found
@@ -98,33 +107,48 @@ def mbi_on_pairs(made, sizes):
     """Our noisy pairs, unshrunk, with their standard errors: the tree of largest information, as an analyst with mbi would."""
     pairs = {(i, j): made[f"{i}-{j}"] for i, j in combinations(range(len(sizes)), 2)}
     tree = tree_of({pair: information(joint) for pair, joint in pairs.items()})
-    return fitted(sizes, [(pair, pairs[pair], float(made[f"error {pair[0]}-{pair[1]}"])) for pair in tree])
+    return fitted(
+        sizes, [(pair, pairs[pair], float(made[f"error {pair[0]}-{pair[1]}"])) for pair in tree]
+    )
 
 
 def mst(codes, sizes, epsilon, seed):
     """MST (McKenna, Miklau, Sheldon 2021), written from the paper, with a trusted server that sees every record."""
     rng, n, d = np.random.default_rng(seed), len(codes), len(sizes)
-    rho = np.log(1 / DELTA) * (np.sqrt(1 + epsilon / np.log(1 / DELTA)) - 1) ** 2  # zCDP that gives (epsilon, DELTA)
+    rho = (
+        np.log(1 / DELTA) * (np.sqrt(1 + epsilon / np.log(1 / DELTA)) - 1) ** 2
+    )  # zCDP that gives (epsilon, DELTA)
 
     def counts(clique):
         shape = tuple(sizes[i] for i in clique)
-        return np.bincount(np.ravel_multi_index(tuple(codes[:, i] for i in clique), shape), minlength=np.prod(shape)).reshape(
-            shape
-        )
+        return np.bincount(
+            np.ravel_multi_index(tuple(codes[:, i] for i in clique), shape),
+            minlength=np.prod(shape),
+        ).reshape(shape)
 
     def measured(cliques, share):
         sigma = np.sqrt(len(cliques) / (2 * share))
         return [
-            (clique, (counts(clique) + rng.normal(0, sigma, [sizes[i] for i in clique])) / n, sigma / n) for clique in cliques
+            (
+                clique,
+                (counts(clique) + rng.normal(0, sigma, [sizes[i] for i in clique])) / n,
+                sigma / n,
+            )
+            for clique in cliques
         ]
 
     ones = measured([(i,) for i in range(d)], rho / 3)
     alone = [projected(shares) for _, shares, _ in ones]
-    far = {(i, j): np.abs(counts((i, j)) - n * np.outer(alone[i], alone[j])).sum() for i, j in combinations(range(d), 2)}
+    far = {
+        (i, j): np.abs(counts((i, j)) - n * np.outer(alone[i], alone[j])).sum()
+        for i, j in combinations(range(d), 2)
+    }
     each, tree, part = np.sqrt(8 * (rho / 3) / (d - 1)), [], list(range(d))
     for _ in range(d - 1):
         open_pairs = [pair for pair in far if part[pair[0]] != part[pair[1]]]
-        scores = np.array([each * far[pair] / 2 for pair in open_pairs]) + rng.gumbel(size=len(open_pairs))
+        scores = np.array([each * far[pair] / 2 for pair in open_pairs]) + rng.gumbel(
+            size=len(open_pairs)
+        )
         i, j = open_pairs[int(scores.argmax())]
         tree.append((i, j))
         part = [part[i] if one == part[j] else one for one in part]

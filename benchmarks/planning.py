@@ -61,21 +61,34 @@ def grid(name: str, epsilon: float) -> list:
     crowd = Population.of_table(sampled(name))
     every = crowd_of(crowd).pairs
     pairs = every[:: max(1, len(every) // N_PAIRS)]
-    known, usual = (plan(crowd.domain, people=N_PEOPLE, epsilon=epsilon, population=one) for one in (crowd, None))
+    known, usual = (
+        plan(crowd.domain, people=N_PEOPLE, epsilon=epsilon, population=one)
+        for one in (crowd, None)
+    )
     d = len(crowd.domain)
     designs = [
         one.design
-        for one in known.planner.outlooks(epsilon, MOST_PEOPLE)  # also those that the planner holds back
+        for one in known.planner.outlooks(
+            epsilon, MOST_PEOPLE
+        )  # also those that the planner holds back
         if (one.design.jointly or (one.design.view.n_alike(d) or d) <= LONGEST_APART)
         and one.at(N_PEOPLE).pairs <= HOPELESS * known.error
     ]
     errors = {design: [simulated(design, crowd, epsilon, FIRST, pairs)] for design in designs}
     least = min(runs[0] for runs in errors.values())
-    for design in {*(one for one in designs if errors[one][0] <= NEAR * least), known.best.design, usual.best.design}:
+    for design in {
+        *(one for one in designs if errors[one][0] <= NEAR * least),
+        known.best.design,
+        usual.best.design,
+    }:
         errors.setdefault(design, [])
         errors[design] += [simulated(design, crowd, epsilon, seed, pairs) for seed in MORE]
-    best = min((one for one in designs if len(errors[one]) > 1), key=lambda one: np.mean(errors[one]))
-    found, n_fresh = compared(dict.fromkeys((best, known.best.design, usual.best.design)), crowd, epsilon, pairs)
+    best = min(
+        (one for one in designs if len(errors[one]) > 1), key=lambda one: np.mean(errors[one])
+    )
+    found, n_fresh = compared(
+        dict.fromkeys((best, known.best.design, usual.best.design)), crowd, epsilon, pairs
+    )
     least = min(found.values())
     return [name, epsilon, len(designs), str(best), found[best], str(known.best.design), found[known.best.design] / least,
             str(usual.best.design), found[usual.best.design] / least, known.error / found[known.best.design],
@@ -89,7 +102,10 @@ def compared(designs, crowd: Population, epsilon: float, pairs) -> tuple[dict[De
         for one, errors in runs.items():
             errors.append(simulated(one, crowd, epsilon, seed, pairs))
         first = np.array(next(iter(runs.values())))
-        unsure = [np.std(np.array(errors) / first.mean() - first / first.mean()) / np.sqrt(n) for errors in runs.values()]
+        unsure = [
+            np.std(np.array(errors) / first.mean() - first / first.mean()) / np.sqrt(n)
+            for errors in runs.values()
+        ]
         if n >= FEWEST_FRESH and max(unsure) < SURE:
             break
     return {one: float(np.mean(errors)) for one, errors in runs.items()}, n
@@ -107,20 +123,37 @@ def against_the_paper() -> None:
     names = table.domain.names
     pairs = list(combinations(names, 2))
     truth = {pair: table.counts(pair) / len(table) for pair in pairs}
-    dependent = sorted(pairs, key=lambda p: -np.abs(truth[p] - np.outer(truth[p].sum(1), truth[p].sum(0))).sum())[:12]
+    dependent = sorted(
+        pairs, key=lambda p: -np.abs(truth[p] - np.outer(truth[p].sum(1), truth[p].sum(0))).sum()
+    )[:12]
     for epsilon, asked in ((4, 0.30), (8, 0.25), (16, 0.25), (24, 0.25)):
         figures = []
         for seed in (1, 2):
-            request = CampaignRequest(epsilon=epsilon, mechanism="bloom", view=AllAttributes(), jointly=False)
-            study = Study(simulate(table, make_campaign(table.domain, Terms(name="paper"), request), seed=seed))
+            request = CampaignRequest(
+                epsilon=epsilon, mechanism="bloom", view=AllAttributes(), jointly=False
+            )
+            study = Study(
+                simulate(
+                    table, make_campaign(table.domain, Terms(name="paper"), request), seed=seed
+                )
+            )
             paper = study.pairs(method="em")
             cliques = [study.clique(pair) for pair in dependent]
             paper |= dict(zip(dependent, study.joints(cliques, Em(**TO_THE_END)), strict=True))
             design = plan(table.domain, people=len(table), epsilon=epsilon).best.design
-            ours = Study(simulate(table, campaign_for(design, table.domain, epsilon), seed=seed)).pairs()
+            ours = Study(
+                simulate(table, campaign_for(design, table.domain, epsilon), seed=seed)
+            ).pairs()
             for of in (pairs, dependent):
-                figures.append([np.mean([joints[pair].avd(truth[pair]) for pair in of]) for joints in (ours, paper)])
-        every, few = (np.mean([figures[i] for i in range(at, len(figures), 2)], axis=0) for at in (0, 1))
+                figures.append(
+                    [
+                        np.mean([joints[pair].avd(truth[pair]) for pair in of])
+                        for joints in (ours, paper)
+                    ]
+                )
+        every, few = (
+            np.mean([figures[i] for i in range(at, len(figures), 2)], axis=0) for at in (0, 1)
+        )
         print(
             f"  Adult, epsilon {epsilon}: planned {every[0]:.4f} / {few[0]:.4f}, paper's Bloom by em {every[1]:.4f} /"
             f" {few[1]:.4f}: {every[0] / every[1]:.2f} / {few[0] / few[1]:.2f} (asked {asked})",
@@ -136,7 +169,12 @@ def times() -> None:
         "two of 500": (30, (500, 500)),
     }
     for name, (asked, sizes) in cases.items():
-        domain = Domain(tuple(Categorical(name=f"a{i}", values=tuple(map(str, range(size)))) for i, size in enumerate(sizes)))
+        domain = Domain(
+            tuple(
+                Categorical(name=f"a{i}", values=tuple(map(str, range(size))))
+                for i, size in enumerate(sizes)
+            )
+        )
         for epsilon in (1, 4, 8):
             start = time.perf_counter()
             found = plan(domain, people=10_000, epsilon=epsilon, n_tried=1)
@@ -155,16 +193,32 @@ def main(what: list[str]) -> None:
         against_the_paper()
     if not what or "grid" in what:
         chosen = [name for name in TABLES if name in what] or list(TABLES)
-        kept = list(csv.reader(RESULTS.open(encoding="utf-8")))[1:] if len(chosen) < len(TABLES) else []
+        kept = (
+            list(csv.reader(RESULTS.open(encoding="utf-8")))[1:]
+            if len(chosen) < len(TABLES)
+            else []
+        )
         with open(RESULTS, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            head = ["table", "epsilon", "designs", "best", "best_error", "known", "known_ratio", "usual", "usual_ratio"]
+            head = [
+                "table",
+                "epsilon",
+                "designs",
+                "best",
+                "best_error",
+                "known",
+                "known_ratio",
+                "usual",
+                "usual_ratio",
+            ]
             writer.writerow([*head, "known_forecast_ratio", "usual_forecast_ratio", "seeds"])
             writer.writerows(row for row in kept if row[0] not in chosen)
             for name in chosen:
                 for epsilon in EPSILONS:
                     row = grid(name, epsilon)
-                    writer.writerow([f"{value:.5f}" if isinstance(value, float) else value for value in row])
+                    writer.writerow(
+                        [f"{value:.5f}" if isinstance(value, float) else value for value in row]
+                    )
                     file.flush()
                     print(
                         f"  {name:6} {epsilon:2}: best of {row[2]} {row[3]} {row[4]:.4f}; known {row[5]} {row[6]:.3f} (asked"

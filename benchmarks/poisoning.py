@@ -49,8 +49,25 @@ RESULTS = Path(__file__).parent / "results" / "poisoning.csv"
 PAGE = Path(__file__).parent.parent / "docs" / "operating.md"
 BEGIN, END = "<!-- made by benchmarks/poisoning.py -->", "<!-- end -->"
 FIELDS = (
-    *("mechanism", "view", "randomize", "epsilon", "attributes", "attack", "fake_share", "true_share"),
-    *("bound", "mean_bound", "linear", *METHODS, "liars_bound", *(f"liars_{method}" for method in METHODS), "warned"),
+    *(
+        "mechanism",
+        "view",
+        "randomize",
+        "epsilon",
+        "attributes",
+        "attack",
+        "fake_share",
+        "true_share",
+    ),
+    *(
+        "bound",
+        "mean_bound",
+        "linear",
+        *METHODS,
+        "liars_bound",
+        *(f"liars_{method}" for method in METHODS),
+        "warned",
+    ),
 )
 REQUESTS = [
     CampaignRequest(epsilon=4, mechanism="direct", view=Sample(2), jointly=True),
@@ -62,8 +79,22 @@ REQUESTS = [
     CampaignRequest(epsilon=1, mechanism="subset", view=Sample(2), jointly=True),
     CampaignRequest(epsilon=8, mechanism="direct", view=Fill(496), jointly=True),
     CampaignRequest(epsilon=8, mechanism="subset", view=Sample(3), jointly=True),
-    CampaignRequest(flip_probability=0.5, mechanism="bloom", n_bits=64, n_hashes=4, view=AllAttributes(), jointly=False),
-    CampaignRequest(flip_probability=0.9, mechanism="bloom", n_bits=64, n_hashes=4, view=AllAttributes(), jointly=False),
+    CampaignRequest(
+        flip_probability=0.5,
+        mechanism="bloom",
+        n_bits=64,
+        n_hashes=4,
+        view=AllAttributes(),
+        jointly=False,
+    ),
+    CampaignRequest(
+        flip_probability=0.9,
+        mechanism="bloom",
+        n_bits=64,
+        n_hashes=4,
+        view=AllAttributes(),
+        jointly=False,
+    ),
 ]
 
 # ---- fakes
@@ -71,8 +102,14 @@ REQUESTS = [
 
 def aimed_view(campaign: Campaign, clique: Clique) -> Clique:
     """Where a fake weighs most: its weight times how far it reaches."""
-    reaches = {view: reach(campaign, clique, view) for view in drawn_views(campaign) if set(clique) <= set(view)}
-    return max(reaches, key=lambda view: (reaches[view].weight * float(reaches[view].high.max()), view))
+    reaches = {
+        view: reach(campaign, clique, view)
+        for view in drawn_views(campaign)
+        if set(clique) <= set(view)
+    }
+    return max(
+        reaches, key=lambda view: (reaches[view].weight * float(reaches[view].high.max()), view)
+    )
 
 
 def aimed_bits(channel: Channel, cells: np.ndarray, whole: bool) -> np.ndarray:
@@ -85,13 +122,17 @@ def aimed_bits(channel: Channel, cells: np.ndarray, whole: bool) -> np.ndarray:
     return np.isin(np.arange(law.n_bits), law.rows[cells[0]])
 
 
-def aimed_output(channel: Channel, cells: np.ndarray, up: bool, whole: bool, rng: np.random.Generator) -> int:
+def aimed_output(
+    channel: Channel, cells: np.ndarray, up: bool, whole: bool, rng: np.random.Generator
+) -> int:
     """An output that speaks for the cells of a block, or against them."""
     others = np.setdiff1d(np.arange(channel.n_candidates), cells)
     wanted, rest = (cells, others) if up else (others, cells)
     if hasattr(channel, "value"):  # hashed: a function, and where it sends one of them
         function = int(rng.integers(channel.n_functions))
-        return channel.output(function * channel.n_values + channel.value(function, int(rng.choice(wanted))))
+        return channel.output(
+            function * channel.n_values + channel.value(function, int(rng.choice(wanted)))
+        )
     if hasattr(channel, "output"):  # direct
         return channel.output(int(rng.choice(wanted)))
     if channel.n_ones is not None:
@@ -106,11 +147,17 @@ def careless_output(channel: Channel, rng: np.random.Generator) -> int:
     if hasattr(channel, "output"):
         return channel.output(int(rng.integers(channel.n_candidates)))
     if channel.n_ones is not None:
-        return sum(1 << int(i) for i in rng.choice(channel.n_candidates, channel.n_ones, replace=False))
-    return sum(1 << int(i) for i in np.flatnonzero(rng.random(channel.width) < float(channel.law().q)))
+        return sum(
+            1 << int(i) for i in rng.choice(channel.n_candidates, channel.n_ones, replace=False)
+        )
+    return sum(
+        1 << int(i) for i in np.flatnonzero(rng.random(channel.width) < float(channel.law().q))
+    )
 
 
-def fakes(campaign: Campaign, clique: Clique, cell: tuple[int, ...], up: bool, whole: bool, n: int) -> ReportBatch:
+def fakes(
+    campaign: Campaign, clique: Clique, cell: tuple[int, ...], up: bool, whole: bool, n: int
+) -> ReportBatch:
     """n fakes with one view. To sink a pair of separate answers, its first is asserted and its second denied."""
     view, rng, sizes = aimed_view(campaign, clique), np.random.default_rng(7), campaign.domain.sizes
     blocks = [view] if campaign.jointly else [(position,) for position in view]
@@ -127,7 +174,9 @@ def fakes(campaign: Campaign, clique: Clique, cell: tuple[int, ...], up: bool, w
             asserted = up or (not campaign.jointly and len(clique) > 1 and block[0] == clique[0])
             outputs.append(aimed_output(channel, np.flatnonzero(grid), asserted, whole, rng))
         payload = pack(outputs, campaign.channels(view))
-        reports.append(Report(campaign=campaign.prefix, id=rng.bytes(16), slot=0, mask=mask, payload=payload))
+        reports.append(
+            Report(campaign=campaign.prefix, id=rng.bytes(16), slot=0, mask=mask, payload=payload)
+        )
     Report.from_bytes(reports[0].to_bytes(), campaign)
     return ReportBatch.from_reports(reports, campaign)
 
@@ -142,11 +191,21 @@ def linear(batch: ReportBatch, clique: Clique) -> np.ndarray:
     rows = [batch.rows_of(i) for i, view in enumerate(batch.views) if set(clique) <= set(view)]
     counts = count(batch[np.sort(np.concatenate(rows))])
     moments, (noise,) = MomentEquations(counts), counts.noises(clique)
-    means = moments._debiased(clique[0], noise)[1:] if len(clique) == 1 else moments._co_occurrences(*clique, noise)[1:, 1:]
+    means = (
+        moments._debiased(clique[0], noise)[1:]
+        if len(clique) == 1
+        else moments._co_occurrences(*clique, noise)[1:, 1:]
+    )
     for axis, position in enumerate(clique):
-        channel = batch.campaign.mechanism.channel((batch.campaign.domain.attributes[position],), noise)
+        channel = batch.campaign.mechanism.channel(
+            (batch.campaign.domain.attributes[position],), noise
+        )
         if channel.law().rows is not None:
-            means = np.moveaxis(np.tensordot(np.linalg.pinv(code_matrix(channel.law()).T), means, axes=(1, axis)), 0, axis)
+            means = np.moveaxis(
+                np.tensordot(np.linalg.pinv(code_matrix(channel.law()).T), means, axes=(1, axis)),
+                0,
+                axis,
+            )
     return means
 
 
@@ -160,7 +219,9 @@ def estimates(batch: ReportBatch, clique: Clique, cell: tuple[int, ...]) -> dict
 # ---- the table
 
 
-def attacked(campaign: Campaign, people: Dataset, names: tuple[str, ...], up: bool) -> list[dict[str, object]]:
+def attacked(
+    campaign: Campaign, people: Dataset, names: tuple[str, ...], up: bool
+) -> list[dict[str, object]]:
     clique = tuple(sorted(people.domain.positions(names)))
     truth = people.counts([people.domain.names[position] for position in clique]) / len(people)
     cell = np.unravel_index(int(np.argmin(truth) if up else np.argmax(truth)), truth.shape)
@@ -170,11 +231,21 @@ def attacked(campaign: Campaign, people: Dataset, names: tuple[str, ...], up: bo
     rows = []
     for share in SHARES if up else SHARES[1:2]:
         n_fake = round(share / (1 - share) * len(people))
-        ways = [ReportBatch.concatenated([honest, fakes(campaign, clique, cell, up, whole, n_fake)]) for whole in (True, False)]
-        after = [estimates(batch, clique, cell) for batch in ways[: 2 if campaign.mechanism.name in ("unary", "bloom") else 1]]
-        shifts = {method: max(sign * (own[method] - before[method]) for own in after) for method in before}
+        ways = [
+            ReportBatch.concatenated([honest, fakes(campaign, clique, cell, up, whole, n_fake)])
+            for whole in (True, False)
+        ]
+        after = [
+            estimates(batch, clique, cell)
+            for batch in ways[: 2 if campaign.mechanism.name in ("unary", "bloom") else 1]
+        ]
+        shifts = {
+            method: max(sign * (own[method] - before[method]) for own in after) for method in before
+        }
         lied = lying(people, clique, cell, up, n_fake)
-        falsely = estimates(ReportBatch.concatenated([honest, simulate(lied, campaign, seed=2)]), clique, cell)
+        falsely = estimates(
+            ReportBatch.concatenated([honest, simulate(lied, campaign, seed=2)]), clique, cell
+        )
         sizes = {"n_reports": len(people), "n_fake": n_fake}
         own = {
             "attributes": " ".join(names), "attack": "lift" if up else "sink", "fake_share": share,
@@ -184,7 +255,12 @@ def attacked(campaign: Campaign, people: Dataset, names: tuple[str, ...], up: bo
             **{f"liars_{method}": sign * (falsely[method] - before[method]) for method in METHODS},
             "warned": bool(odd_coverage(count(ways[0]))),
         }  # fmt: skip
-        rows.append({key: round(value, 4) if isinstance(value, float) else value for key, value in own.items()})
+        rows.append(
+            {
+                key: round(value, 4) if isinstance(value, float) else value
+                for key, value in own.items()
+            }
+        )
     return rows
 
 
@@ -199,7 +275,11 @@ def lying(people: Dataset, clique: Clique, cell: tuple[int, ...], up: bool, n: i
 def page_table() -> str:
     """The rows of docs/operating.md: one percent of fakes that lift a cell, from the csv alone."""
     with open(RESULTS, newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["fake_share"] == "0.01" and row["attack"] == "lift"]
+        rows = [
+            row
+            for row in csv.DictReader(file)
+            if row["fake_share"] == "0.01" and row["attack"] == "lift"
+        ]
     lines = [
         "| mechanism, view, randomized | epsilon | cell of | bound | linear | default | liars | warned |",
         "|---|---|---|---|---|---|---|---|",
@@ -207,7 +287,10 @@ def page_table() -> str:
     for row in rows:
         what = "an attribute" if " " not in row["attributes"] else "a pair"
         how = f"`{row['mechanism']}`, {row['view']}, {row['randomize']}"
-        figures = (f"{min(float(row[key]), 9.99):.3f}" for key in ("bound", "linear", "shrunk", "liars_bound"))
+        figures = (
+            f"{min(float(row[key]), 9.99):.3f}"
+            for key in ("bound", "linear", "shrunk", "liars_bound")
+        )
         lines.append(
             f"| {how} | {row['epsilon']} | {what} | {' | '.join(figures)} | {'yes' if row['warned'] == 'True' else 'no'} |"
         )

@@ -52,16 +52,22 @@ print(json.dumps(dict(wall=time.perf_counter() - BEGAN, cpu=own.ru_utime + own.r
 
 def write_reports(path: Path) -> None:
     table = public_table("adult")
-    people = Dataset(table.domain, table.codes[np.random.default_rng(1).integers(0, len(table), N_REPORTS)])
+    people = Dataset(
+        table.domain, table.codes[np.random.default_rng(1).integers(0, len(table), N_REPORTS)]
+    )
     request = CampaignRequest(epsilon=EPSILON, mechanism="subset")
-    simulate(people, make_campaign(people.domain, Terms(name="accuracy"), request), seed=1).save(path)
+    simulate(people, make_campaign(people.domain, Terms(name="accuracy"), request), seed=1).save(
+        path
+    )
 
 
 def measured(work: str, reports: Path, out: Path) -> dict[str, float | str]:
     script = "import time\nBEGAN = time.perf_counter()\n" + MEASURED.format(work=work)
     command = [sys.executable, "-c", script, str(reports), str(out)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    manifest = hashlib.sha256((out / "manifest.json").read_bytes()).hexdigest()  # which has the hashes of all other files
+    manifest = hashlib.sha256(
+        (out / "manifest.json").read_bytes()
+    ).hexdigest()  # which has the hashes of all other files
     return json.loads(done.stdout.splitlines()[-1]) | {"manifest": manifest}
 
 
@@ -73,15 +79,22 @@ def main() -> None:
         reports = (asked.keep or Path(folder)) / "publishing.parquet"
         if not reports.exists():
             write_reports(reports)
-        rows = [{"way": way} | measured(work, reports, Path(folder) / way) for way, work in WAYS.items()]
-    print(f"{N_REPORTS:,} subset reports of Adult, epsilon {EPSILON}, to all files (asked: at most {MOST_MB} MB)")
+        rows = [
+            {"way": way} | measured(work, reports, Path(folder) / way) for way, work in WAYS.items()
+        ]
+    print(
+        f"{N_REPORTS:,} subset reports of Adult, epsilon {EPSILON}, to all files (asked: at most {MOST_MB} MB)"
+    )
     with RESULTS.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["way", "reports", "rows", "wall_s", "processor_s", "peak_mb"])
         for row in rows:
             same = row["manifest"] == rows[0]["manifest"]
             wall, cpu, peak = f"{row['wall']:.1f}", f"{row['cpu']:.1f}", f"{row['mb']:.0f}"
-            print(f"  {row['way']:>30}: {wall} s, {cpu} s of processor, {peak} MB, the same files: {same}", flush=True)
+            print(
+                f"  {row['way']:>30}: {wall} s, {cpu} s of processor, {peak} MB, the same files: {same}",
+                flush=True,
+            )
             writer.writerow([row["way"], N_REPORTS, N_REPORTS, wall, cpu, peak])
 
 

@@ -68,9 +68,29 @@ LEAST_SHARE, LEAST_CONDITION = 0.001, 0.01
 BOUNDS = (0.91, 0.99)
 N_LISTED, MOST_LISTED_CELLS = 6, 4096
 RESULTS = Path(__file__).parent / "results" / "queries.csv"
-ANSWER = ["collection", "question", "attributes", "condition", "how", "truth", "among", "low", "high", "best"]
+ANSWER = [
+    "collection",
+    "question",
+    "attributes",
+    "condition",
+    "how",
+    "truth",
+    "among",
+    "low",
+    "high",
+    "best",
+]
 GROUP = ["table", "way", "epsilon", "people", "attributes", "condition", "how"]
-COLUMNS = [*GROUP, "answers", "collections", "coverage", "standard_error", "p_outside", "width", "width_over_best"]
+COLUMNS = [
+    *GROUP,
+    "answers",
+    "collections",
+    "coverage",
+    "standard_error",
+    "p_outside",
+    "width",
+    "width_over_best",
+]
 
 
 def population(name: str) -> Dataset:
@@ -85,12 +105,24 @@ def made_up(kind: str, seed: int) -> Dataset:
     the one before alone, so that no three of them interact; or `pairs`, three or four with all interactions of two."""
     rng = np.random.default_rng([77, seed])
     sizes = rng.integers(2, 6, int(rng.integers(4, 9) if kind == "chain" else rng.integers(3, 5)))
-    met = [pair for pair in combinations(range(len(sizes)), 2) if kind == "pairs" or pair[1] == pair[0] + 1]
+    met = [
+        pair
+        for pair in combinations(range(len(sizes)), 2)
+        if kind == "pairs" or pair[1] == pair[0] + 1
+    ]
     scores, strength = np.zeros(sizes), rng.uniform(0.2, 1.5)
     for pair in met:
-        scores = scores + rng.normal(0, strength, [size if axis in pair else 1 for axis, size in enumerate(sizes)])
-    drawn = rng.choice(scores.size, 4_000_000, p=(np.exp(scores) / np.exp(scores).sum()).reshape(-1))
-    domain = Domain(tuple(Categorical(name=f"a{i}", values=tuple("vwxyz"[:size])) for i, size in enumerate(sizes)))
+        scores = scores + rng.normal(
+            0, strength, [size if axis in pair else 1 for axis, size in enumerate(sizes)]
+        )
+    drawn = rng.choice(
+        scores.size, 4_000_000, p=(np.exp(scores) / np.exp(scores).sum()).reshape(-1)
+    )
+    domain = Domain(
+        tuple(
+            Categorical(name=f"a{i}", values=tuple("vwxyz"[:size])) for i, size in enumerate(sizes)
+        )
+    )
     return Dataset(domain, np.stack(np.unravel_index(drawn, sizes), axis=1))
 
 
@@ -103,12 +135,17 @@ def listed(domain: Domain, rng: np.random.Generator) -> list[tuple[str, ...]]:
     while len(found) < N_LISTED:
         chosen = tuple(sorted(rng.choice(len(domain), 4, replace=False).tolist()))
         names = tuple(domain.names[position] for position in chosen)
-        if np.prod([domain.sizes[position] for position in chosen]) <= MOST_LISTED_CELLS and names not in found:
+        if (
+            np.prod([domain.sizes[position] for position in chosen]) <= MOST_LISTED_CELLS
+            and names not in found
+        ):
             found.append(names)
     return found
 
 
-def campaigns(name: str, domain: Domain, epsilon: float) -> Iterator[tuple[str, Campaign, list[tuple[str, ...]] | None]]:
+def campaigns(
+    name: str, domain: Domain, epsilon: float
+) -> Iterator[tuple[str, Campaign, list[tuple[str, ...]] | None]]:
     terms = Terms(name="queries")
     yield "default", make_campaign(domain, terms, CampaignRequest(epsilon=epsilon)), None
     if name not in TABLES:
@@ -134,7 +171,10 @@ def condition_on(attribute: Attribute, rng: np.random.Generator) -> str:
     if attribute.type == "number":
         return f"{name} <= {attribute.edges[int(rng.integers(1, n))]}"  # type: ignore[attr-defined]
     chosen = rng.choice(n, int(rng.integers(1, max(2, n // 2 + 1))), replace=False)
-    quoted = [attribute.answer_texts[i].replace("\\", "\\\\").replace("'", "\\'") for i in sorted(chosen.tolist())]
+    quoted = [
+        attribute.answer_texts[i].replace("\\", "\\\\").replace("'", "\\'")
+        for i in sorted(chosen.tolist())
+    ]
     return f"{name} in ({', '.join(repr(text) if chr(92) not in text else chr(39) + text + chr(39) for text in quoted)})"
 
 
@@ -146,7 +186,11 @@ def joined(parts: list[str], rng: np.random.Generator) -> str:
 
 
 def random_question(
-    domain: Domain, sets: list[tuple[str, ...]] | None, k: int, conditional: bool, rng: np.random.Generator
+    domain: Domain,
+    sets: list[tuple[str, ...]] | None,
+    k: int,
+    conditional: bool,
+    rng: np.random.Generator,
 ) -> tuple[str, str | None]:
     pool = domain.names if sets is None else sets[int(rng.integers(len(sets)))]
     names = [pool[i] for i in rng.choice(len(pool), k, replace=False)]
@@ -160,7 +204,11 @@ def random_question(
 
 
 def asked(domain: Domain, text: str, given: str | None) -> Question:
-    trees = [parsed(text)] if given is None else [Conjunction((parsed(text), parsed(given))), parsed(given)]
+    trees = (
+        [parsed(text)]
+        if given is None
+        else [Conjunction((parsed(text), parsed(given))), parsed(given)]
+    )
     return question(trees, domain)
 
 
@@ -186,7 +234,9 @@ class Asked:
     among: float
 
 
-def questions(name: str, table: Dataset, sets: list[tuple[str, ...]] | None) -> dict[tuple[int, bool], list[Asked]]:
+def questions(
+    name: str, table: Dataset, sets: list[tuple[str, ...]] | None
+) -> dict[tuple[int, bool], list[Asked]]:
     """Some of each kind, the same in all collections."""
     rng, d = np.random.default_rng([11, sets is None]), len(table.domain)
     sizes = (1, 2, 3, 4) if name in TABLES else (3, 4) if name.startswith("chain") else (d,)
@@ -198,18 +248,32 @@ def questions(name: str, table: Dataset, sets: list[tuple[str, ...]] | None) -> 
 
 
 def random_asked(
-    table: Dataset, sets: list[tuple[str, ...]] | None, k: int, conditional: bool, rng: np.random.Generator
+    table: Dataset,
+    sets: list[tuple[str, ...]] | None,
+    k: int,
+    conditional: bool,
+    rng: np.random.Generator,
 ) -> Asked | None:
     text, given = random_question(table.domain, sets, k, conditional, rng)
     found = asked(table.domain, text, given)
     shares = truth_of(table, found)
     among = 1.0 if given is None else float((found.weights[1] * shares).sum())
     truth = float((found.weights[0] * shares).sum()) / among if among >= LEAST_CONDITION else 0.0
-    return Asked(text, given, found, shares, truth, among) if LEAST_SHARE <= truth <= 1 - LEAST_SHARE else None
+    return (
+        Asked(text, given, found, shares, truth, among)
+        if LEAST_SHARE <= truth <= 1 - LEAST_SHARE
+        else None
+    )
 
 
 def answers(
-    table: Dataset, campaign: Campaign, people: int, pool: dict[tuple[int, bool], list[Asked]], seeds: range, *, counted: bool
+    table: Dataset,
+    campaign: Campaign,
+    people: int,
+    pool: dict[tuple[int, bool], list[Asked]],
+    seeds: range,
+    *,
+    counted: bool,
 ) -> Iterator[list[object]]:
     """One row per answer."""
     modelled: dict[tuple[int, bool], int] = defaultdict(int)
@@ -226,8 +290,23 @@ def answers(
                 one = some[number]
                 answer = study.probability(one.text, given=one.given)
                 modelled[k, conditional] += answer.how == "model" and not counted
-                best = best_error(study, one) if answer.how == "direct" and seed % N_COLLECTIONS < N_TIMED else None
-                yield [seed, number, k, int(conditional), answer.how, one.truth, one.among, answer.low, answer.high, best]
+                best = (
+                    best_error(study, one)
+                    if answer.how == "direct" and seed % N_COLLECTIONS < N_TIMED
+                    else None
+                )
+                yield [
+                    seed,
+                    number,
+                    k,
+                    int(conditional),
+                    answer.how,
+                    one.truth,
+                    one.among,
+                    answer.low,
+                    answer.high,
+                    best,
+                ]
 
 
 def best_error(study: Study, one: Asked) -> float | None:
@@ -239,7 +318,10 @@ def best_error(study: Study, one: Asked) -> float | None:
         return None
     weights = one.found.weights[0]
     mean = float((weights * one.shares).sum())
-    precise = [part.n_reports / (float((one.shares * part.second(weights, weights)).sum()) - mean**2) for part in parts]
+    precise = [
+        part.n_reports / (float((one.shares * part.second(weights, weights)).sum()) - mean**2)
+        for part in parts
+    ]
     return 1 / np.sqrt(sum(precise)) / one.among if precise else None
 
 
@@ -257,11 +339,21 @@ def ask(directory: Path, number: int, tables: list[str]) -> None:
                 if (sets is None) not in pools:
                     pools[sets is None] = questions(name, table, sets)
                 rows = list(
-                    answers(table, campaign, people, pools[sets is None], range(number * n, (number + 1) * n), counted=made)
+                    answers(
+                        table,
+                        campaign,
+                        people,
+                        pools[sets is None],
+                        range(number * n, (number + 1) * n),
+                        counted=made,
+                    )
                 )
                 with open(path, "w", newline="") as file:
                     csv.writer(file).writerows([ANSWER, *rows])
-                print(f"{path.name}: {len(rows)} answers, {time.perf_counter() - started:.0f} s", flush=True)
+                print(
+                    f"{path.name}: {len(rows)} answers, {time.perf_counter() - started:.0f} s",
+                    flush=True,
+                )
 
 
 # ---- summing up
@@ -275,8 +367,12 @@ def told(directory: Path) -> dict[tuple[str, ...], list[dict[str, str]]]:
         for row in csv.DictReader(path.open(newline="")):
             condition = "yes" if row["condition"] == "1" else "no"
             table = name.split("-")[0]
-            row["collection"] = f"{name} {people} {row['collection']}"  # the same people, whatever the way and epsilon
-            groups[table, way, epsilon, people, row["attributes"], condition, row["how"]].append(row)
+            row["collection"] = (
+                f"{name} {people} {row['collection']}"  # the same people, whatever the way and epsilon
+            )
+            groups[table, way, epsilon, people, row["attributes"], condition, row["how"]].append(
+                row
+            )
     return groups
 
 
@@ -293,7 +389,10 @@ class Coverage:
 
 
 def coverage(rows: list[dict[str, str]]) -> Coverage:
-    covered = np.array([float(row["low"]) <= float(row["truth"]) <= float(row["high"]) for row in rows], dtype=float)
+    covered = np.array(
+        [float(row["low"]) <= float(row["truth"]) <= float(row["high"]) for row in rows],
+        dtype=float,
+    )
     _, cluster = np.unique([row["collection"] for row in rows], return_inverse=True)
     share, n, clusters = float(covered.mean()), len(rows), int(cluster.max()) + 1
     together = np.bincount(cluster, weights=covered - share)
@@ -303,7 +402,11 @@ def coverage(rows: list[dict[str, str]]) -> Coverage:
     bound = BOUNDS[0] if share < sum(BOUNDS) / 2 else BOUNDS[1]
     n_alone = max(round(n / effect), 1)
     tail = binom(n_alone, bound)
-    p = tail.cdf(round(share * n_alone)) if bound == BOUNDS[0] else tail.sf(round(share * n_alone) - 1)
+    p = (
+        tail.cdf(round(share * n_alone))
+        if bound == BOUNDS[0]
+        else tail.sf(round(share * n_alone) - 1)
+    )
     return Coverage(n, clusters, share, float(np.sqrt(effect * alone)), float(p))
 
 
@@ -312,10 +415,21 @@ def summary(group: tuple[str, ...], rows: list[dict[str, str]]) -> list[object]:
         return [*group, len(rows), len({row["collection"] for row in rows}), "", "", "", "", ""]
     found, widths = coverage(rows), [float(row["high"]) - float(row["low"]) for row in rows]
     compared = [
-        (width, min(2 * INTERVAL * float(row["best"]), 1.0)) for row, width in zip(rows, widths, strict=True) if row["best"]
+        (width, min(2 * INTERVAL * float(row["best"]), 1.0))
+        for row, width in zip(rows, widths, strict=True)
+        if row["best"]
     ]
-    over = round(sum(width for width, _ in compared) / sum(best for _, best in compared), 3) if compared else ""
-    figures = round(found.share, 4), round(found.error, 4), f"{found.p_outside:.2g}", round(float(np.mean(widths)), 4)
+    over = (
+        round(sum(width for width, _ in compared) / sum(best for _, best in compared), 3)
+        if compared
+        else ""
+    )
+    figures = (
+        round(found.share, 4),
+        round(found.error, 4),
+        f"{found.p_outside:.2g}",
+        round(float(np.mean(widths)), 4),
+    )
     return [*group, found.n, found.n_collections, *figures, over]
 
 
@@ -336,22 +450,35 @@ def _order(group: tuple[str, ...]) -> tuple[object, ...]:
     return group[0], group[1], float(group[2]), int(group[3]), group[4:]
 
 
-def verdict(groups: dict[tuple[str, ...], list[dict[str, str]]], left_out: tuple[str, ...], *, shown: bool = False) -> None:
+def verdict(
+    groups: dict[tuple[str, ...], list[dict[str, str]]],
+    left_out: tuple[str, ...],
+    *,
+    shown: bool = False,
+) -> None:
     """Which groups lie outside the bounds, and whether by more than chance (Holm's correction for many groups)."""
     kept, pooled = [i for i, name in enumerate(GROUP) if name not in left_out], defaultdict(list)
     for group, rows in groups.items():
         pooled[tuple(group[i] for i in kept)] += rows
     found = {group: coverage(rows) for group, rows in pooled.items() if len(rows) >= 30}
     shares, sizes = [one.share for one in found.values()], [one.n for one in found.values()]
-    outside = {group: one for group, one in found.items() if not BOUNDS[0] <= one.share <= BOUNDS[1]}
+    outside = {
+        group: one for group, one in found.items() if not BOUNDS[0] <= one.share <= BOUNDS[1]
+    }
     ranked = sorted(found.items(), key=lambda item: item[1].p_outside)
-    beyond = [item for place, item in enumerate(ranked) if item[1].p_outside < 0.05 / (len(ranked) - place)]
+    beyond = [
+        item
+        for place, item in enumerate(ranked)
+        if item[1].p_outside < 0.05 / (len(ranked) - place)
+    ]
     print(
         f"by {', '.join(GROUP[i] for i in kept)}: {len(found)} groups of {min(sizes)} to {max(sizes)} answers,"
         f" {sum(sizes)} in all, {min(shares):.1%} to {max(shares):.1%}, {len(outside)} outside, {len(beyond)} by more than chance"
     )
     for group, one in found.items() if shown else ranked[: max(len(outside), 10)]:
-        print(f"  {group}: {one.share:.1%} of {one.n} from {one.n_collections}, error {one.error:.3f}, p {one.p_outside:.2g}")
+        print(
+            f"  {group}: {one.share:.1%} of {one.n} from {one.n_collections}, error {one.error:.3f}, p {one.p_outside:.2g}"
+        )
 
 
 def speed() -> None:
@@ -359,14 +486,18 @@ def speed() -> None:
     table, rng = public_table("adult"), np.random.default_rng(1)
     crowd = Dataset(table.domain, table.codes[rng.integers(0, len(table), 1_000_000)])
     for epsilon, way in product((2, 8), ("reports", "counts")):
-        campaign = make_campaign(table.domain, Terms(name="speed"), CampaignRequest(epsilon=epsilon))
+        campaign = make_campaign(
+            table.domain, Terms(name="speed"), CampaignRequest(epsilon=epsilon)
+        )
         batch = simulate(crowd, campaign, seed=1)
         study = Study(batch if way == "reports" else count(batch))
         for k, conditional in product((1, 2, 3, 4), (False, True)):
             seconds, hows = [], []
             for _ in range(6):
                 text, given = random_question(table.domain, None, k, conditional, rng)
-                start = time.process_time()  # one thread: what it would take on a machine of its own
+                start = (
+                    time.process_time()
+                )  # one thread: what it would take on a machine of its own
                 hows.append(study.probability(text, given=given).how)
                 seconds.append(time.process_time() - start)
             later = ", ".join(f"{1000 * one:.0f}" for one in seconds[1:])

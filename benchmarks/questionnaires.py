@@ -23,7 +23,17 @@ from types import ModuleType
 
 import numpy as np
 
-from lopub import Boolean, Campaign, CampaignRequest, Sample, Study, Terms, make_campaign, publish, simulate
+from lopub import (
+    Boolean,
+    Campaign,
+    CampaignRequest,
+    Sample,
+    Study,
+    Terms,
+    make_campaign,
+    publish,
+    simulate,
+)
 from lopub.contract.domain import TickList
 from lopub.contract.fields import domain_of
 from lopub.inference.agreement import Agreement
@@ -34,7 +44,13 @@ RESULTS = HERE / "results" / "questionnaires.csv"
 COLUMNS = ["figure", "case", "seed", "value", "seconds"]
 SEEDS = (1, 2, 3, 4, 5)
 N_PEOPLE, N_ROWS = 20_000, 1_000_000
-PAIRS = [("job", "hours"), ("hours", "overtime"), ("overtime", "weekends"), ("age", "weekends"), ("reads/books", "title")]
+PAIRS = [
+    ("job", "hours"),
+    ("hours", "overtime"),
+    ("overtime", "weekends"),
+    ("age", "weekends"),
+    ("reads/books", "title"),
+]
 SEPARATELY = {"epsilon": 8, "mechanism": "unary", "view": Sample(3), "jointly": False}
 WAYS = [
     *(
@@ -42,13 +58,18 @@ WAYS = [
         ("subset", {"epsilon": 2, "mechanism": "subset"}, "calibrated", "shrunk"),
     ),
     ("separately", SEPARATELY, "calibrated", "shrunk"),
-    *(("separately", SEPARATELY, "paper", method) for method in ("shrunk", "em", "moments", "product", "lasso", "hybrid")),
+    *(
+        ("separately", SEPARATELY, "paper", method)
+        for method in ("shrunk", "em", "moments", "product", "lasso", "hybrid")
+    ),
 ]
 Row = tuple[str, str, int | str, float]
 
 
 def made_up() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("made_up", HERE.parent / "tests" / "questionnaires.py")
+    spec = importlib.util.spec_from_file_location(
+        "made_up", HERE.parent / "tests" / "questionnaires.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -67,8 +88,15 @@ def error() -> Iterator[Row]:
             for told in (True, False):
                 Agreement.__bool__ = says if told else (lambda self: False)  # type: ignore[method-assign]
                 study = Study(batch)
-                found = np.mean([study.estimate(pair).avd(truth.counts(pair) / len(truth)) for pair in PAIRS])
-                yield "error", f"epsilon {epsilon}, {'told' if told else 'not told'}", seed, float(found)
+                found = np.mean(
+                    [study.estimate(pair).avd(truth.counts(pair) / len(truth)) for pair in PAIRS]
+                )
+                yield (
+                    "error",
+                    f"epsilon {epsilon}, {'told' if told else 'not told'}",
+                    seed,
+                    float(found),
+                )
             Agreement.__bool__ = says  # type: ignore[method-assign]
 
 
@@ -81,16 +109,30 @@ def reports() -> Iterator[Row]:
         "beside a list": (*ordinary, ticks),
         "beside 20 questions": ordinary + options,
     }.items():
-        campaign: Campaign = make_campaign(domain_of(questions), Terms(name="views"), CampaignRequest(epsilon=2, view=Sample(2)))
-        yield "reports", case, "", N_PEOPLE * float(campaign.view.coverage((0, 1), campaign.domain.sizes) or 0.0)
+        campaign: Campaign = make_campaign(
+            domain_of(questions), Terms(name="views"), CampaignRequest(epsilon=2, view=Sample(2))
+        )
+        yield (
+            "reports",
+            case,
+            "",
+            N_PEOPLE * float(campaign.view.coverage((0, 1), campaign.domain.sizes) or 0.0),
+        )
 
 
 def contradictions() -> Iterator[Row]:
     for which, wish, structure, method in WAYS:
         batch = simulate(PEOPLE.people(4_000), PEOPLE.campaign(**wish), seed=3)
         with warnings.catch_warnings(action="ignore"):
-            table = publish(batch, structure=structure, method=method, rows=N_ROWS, most_cells=500).synthetic
-        yield "contradictions", f"{which}, {structure}, {method}", 3, float(contradicting(PEOPLE.DOMAIN, table.codes).sum())
+            table = publish(
+                batch, structure=structure, method=method, rows=N_ROWS, most_cells=500
+            ).synthetic
+        yield (
+            "contradictions",
+            f"{which}, {structure}, {method}",
+            3,
+            float(contradicting(PEOPLE.DOMAIN, table.codes).sum()),
+        )
 
 
 def main(wanted: list[str]) -> None:
@@ -99,7 +141,9 @@ def main(wanted: list[str]) -> None:
         writer.writerow(COLUMNS)
         for figure in (error, reports, contradictions):
             start = time.process_time()
-            for name, case, seed, value in figure() if not wanted or figure.__name__ in wanted else ():
+            for name, case, seed, value in (
+                figure() if not wanted or figure.__name__ in wanted else ()
+            ):
                 row = [name, case, seed, f"{value:.5g}", f"{time.process_time() - start:.1f}"]
                 writer.writerow(row)
                 print(*row, flush=True)

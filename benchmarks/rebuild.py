@@ -56,7 +56,9 @@ def campaign_of(table: Any, **wish: Any) -> Any:
 
     if GIVEN in os.environ:
         return lopub.Campaign.from_bytes(Path(os.environ[GIVEN]).read_bytes())
-    return lopub.make_campaign(table.domain, lopub.Terms(name="rebuild"), lopub.CampaignRequest(**wish))
+    return lopub.make_campaign(
+        table.domain, lopub.Terms(name="rebuild"), lopub.CampaignRequest(**wish)
+    )
 
 
 def batch_of(**wish: Any) -> Any:
@@ -104,10 +106,15 @@ def encoding(**wish: Any) -> Task:
     campaign = campaign_of(table, **wish)
     domain = campaign.domain
     records = [
-        {name: attribute.candidates[code] for name, attribute, code in zip(domain.names, domain.attributes, row, strict=True)}
+        {
+            name: attribute.candidates[code]
+            for name, attribute, code in zip(domain.names, domain.attributes, row, strict=True)
+        }
         for row in table.codes[:N_ENCODED].tolist()
     ]
-    return lambda: [lopub.Client(campaign, store=lopub.MemoryStore()).encode(record) for record in records]
+    return lambda: [
+        lopub.Client(campaign, store=lopub.MemoryStore()).encode(record) for record in records
+    ]
 
 
 def loading(**wish: Any) -> Task:
@@ -144,8 +151,14 @@ TASKS: dict[str, tuple[Callable[..., Task], dict[str, Any]]] = {
     "count Adult, bloom, f 0.5": (counting, {"flip_probability": "0.5"}),
     "all Adult pairs, direct, epsilon 8": (pairs, {"epsilon": 8}),
     "all Adult pairs, subset, epsilon 4": (pairs, {"epsilon": 4}),
-    "three Adult pairs by em, bloom, f 0.5": (partial(some_pairs, "em"), {"flip_probability": "0.5"}),
-    "three Adult pairs by shrunk, bloom, f 0.5": (partial(some_pairs, "shrunk"), {"flip_probability": "0.5"}),
+    "three Adult pairs by em, bloom, f 0.5": (
+        partial(some_pairs, "em"),
+        {"flip_probability": "0.5"},
+    ),
+    "three Adult pairs by shrunk, bloom, f 0.5": (
+        partial(some_pairs, "shrunk"),
+        {"flip_probability": "0.5"},
+    ),
     "publish Adult, direct, epsilon 8": (publishing, {"epsilon": 8}),
 }
 
@@ -160,7 +173,10 @@ def serve(name: str) -> None:
         start = time.process_time()
         task()
         seconds = time.process_time() - start
-        print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]), flush=True)
+        print(
+            json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]),
+            flush=True,
+        )
 
 
 class Checkout:
@@ -169,8 +185,15 @@ class Checkout:
     def __init__(self, root: Path, name: str, campaign: Path) -> None:
         own = root / ".venv" / "bin" / "python"
         command = [str(own) if own.exists() else sys.executable, __file__, "task", name]
-        environment = {**os.environ, "PYTHONPATH": str(root / "src"), "OPENBLAS_NUM_THREADS": "1", GIVEN: str(campaign)}
-        self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(root / "src"),
+            "OPENBLAS_NUM_THREADS": "1",
+            GIVEN: str(campaign),
+        }
+        self._process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         if self._line() != "ready":
             raise SystemExit(f"{root} cannot do: {name}")
 
@@ -210,18 +233,33 @@ def compared(name: str, roots: tuple[Path, Path], repeats: int) -> list[str]:
         f"  {name:<46} {before:8.3f} s {after:8.3f} s {ratio:6.2f}   {old_peak:6.0f} MB {new_peak:6.0f} MB {memory:5.2f}{mark}",
         flush=True,
     )
-    return [name, f"{before:.4f}", f"{after:.4f}", f"{ratio:.3f}", f"{old_peak:.0f}", f"{new_peak:.0f}", f"{memory:.3f}"]
+    return [
+        name,
+        f"{before:.4f}",
+        f"{after:.4f}",
+        f"{ratio:.3f}",
+        f"{old_peak:.0f}",
+        f"{new_peak:.0f}",
+        f"{memory:.3f}",
+    ]
 
 
 def main(arguments: list[str]) -> None:
     if arguments[:1] == ["task"]:
         serve(arguments[1])
         return
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path, nargs="?", default=HERE)
     parser.add_argument("--repeats", type=int, default=REPEATS)
-    parser.add_argument("--only", default="", metavar="WORD", help="tasks whose name has it; rows are added to the file")
+    parser.add_argument(
+        "--only",
+        default="",
+        metavar="WORD",
+        help="tasks whose name has it; rows are added to the file",
+    )
     parser.add_argument("--results", type=Path, default=RESULTS)
     asked = parser.parse_args(arguments)
     least = f"least of {asked.repeats} (marked above {NOTABLE})"
@@ -229,9 +267,21 @@ def main(arguments: list[str]) -> None:
     with open(asked.results, "a" if asked.only else "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if not asked.only:
-            writer.writerow(["task", "seconds_before", "seconds_after", "ratio", "mb_before", "mb_after", "memory_ratio"])
+            writer.writerow(
+                [
+                    "task",
+                    "seconds_before",
+                    "seconds_after",
+                    "ratio",
+                    "mb_before",
+                    "mb_after",
+                    "memory_ratio",
+                ]
+            )
         for name in (task for task in TASKS if asked.only in task):
-            writer.writerow(compared(name, (asked.before.resolve(), asked.after.resolve()), asked.repeats))
+            writer.writerow(
+                compared(name, (asked.before.resolve(), asked.after.resolve()), asked.repeats)
+            )
             file.flush()
 
 

@@ -53,17 +53,26 @@ def campaign_of(
 ) -> Campaign:
     """One question, with four answers unless told."""
     repeat = Repeat(every_days=30, rounds=rounds, take_part=take_part, mode=mode)
-    terms = Terms(name="rounds", min_reports=100, schedule=Schedule.in_rounds(date(2026, 1, 1), repeat))
+    terms = Terms(
+        name="rounds", min_reports=100, schedule=Schedule.in_rounds(date(2026, 1, 1), repeat)
+    )
     kept = {"lifetime_epsilon": lifetime} if mode == "permanent" else {}
-    wish = CampaignRequest(epsilon=epsilon, mechanism=mechanism, view=AllAttributes(), jointly=True, **kept)
+    wish = CampaignRequest(
+        epsilon=epsilon, mechanism=mechanism, view=AllAttributes(), jointly=True, **kept
+    )
     return make_campaign(domain, terms, wish)
 
 
-def histories(people: int, rounds: int, seed: int, drift: float = 0.0) -> tuple[list[Dataset], list[NDArray[np.float64]]]:
+def histories(
+    people: int, rounds: int, seed: int, drift: float = 0.0
+) -> tuple[list[Dataset], list[NDArray[np.float64]]]:
     """People who answer anew with a chance of CHANGING in every round; and the true shares of the population in each. drift: how
     much of the crowd the last answer gains from the first over all rounds."""
     rng = np.random.default_rng([seed, people, rounds])
-    shares = [SHARES + drift * number / max(rounds - 1, 1) * np.array([-1.0, 0, 0, 1]) for number in range(rounds)]
+    shares = [
+        SHARES + drift * number / max(rounds - 1, 1) * np.array([-1.0, 0, 0, 1])
+        for number in range(rounds)
+    ]
     truth, codes = [SHARES], rng.choice(4, people, p=SHARES)
     tables = [codes]
     for wanted in shares[1:]:
@@ -89,7 +98,9 @@ class Coverage:
     """Squared error of smoothed levels, over that of levels."""
 
 
-def coverage(campaign: Campaign, people: int, rounds: int, repeats: int, seed: int, drift: float = 0.0) -> Coverage:
+def coverage(
+    campaign: Campaign, people: int, rounds: int, repeats: int, seed: int, drift: float = 0.0
+) -> Coverage:
     """In mode permanent of what is estimated: the answers at the start, whose shares do not change."""
     held: dict[str, list[bool]] = {"level": [], "change": [], "narrow": []}
     errors: dict[str, list[float]] = {"level": [], "change": [], "least": []}
@@ -98,7 +109,10 @@ def coverage(campaign: Campaign, people: int, rounds: int, repeats: int, seed: i
         tables, truth = histories(people, rounds, seed + turn, drift)
         found = publish_rounds(simulate_rounds(tables, campaign, seed=seed + turn))
         first = campaign.terms.schedule.slots[0]
-        at = {slot: truth[(slot - first) // 30 if not campaign.mechanism.permanent else 0] for slot in found.n_reports}
+        at = {
+            slot: truth[(slot - first) // 30 if not campaign.mechanism.permanent else 0]
+            for slot in found.n_reports
+        }
         for level in found.levels:
             true = at[level.slot]["abcd".index(level.value)]
             held["level"].append(level.low <= true <= level.high)
@@ -106,7 +120,10 @@ def coverage(campaign: Campaign, people: int, rounds: int, repeats: int, seed: i
             squared += (found.smooth[level] - true) ** 2, (level.share - true) ** 2
         for change in found.changes:
             true = (at[change.second] - at[change.first])["abcd".index(change.value)]
-            for name, (low, high) in (("change", change.interval), ("narrow", change.narrow_interval)):
+            for name, (low, high) in (
+                ("change", change.interval),
+                ("narrow", change.narrow_interval),
+            ):
                 held[name].append(low <= true <= high)
             errors["change"].append(change.standard_error)
             errors["least"].append(change.least_error)
@@ -147,7 +164,9 @@ def averaged(campaign: Campaign, people: int, seed: int) -> tuple[float, float]:
     takes_part = drawn_rounds(people, repeat.rounds, repeat.take_part, seed)
     for number, slot in enumerate(campaign.terms.schedule.slots):
         own = batch.of_round(slot)
-        np.add.at(votes, (np.flatnonzero(takes_part[:, number]), own.payloads.numbers().astype(int)), 1)
+        np.add.at(
+            votes, (np.flatnonzero(takes_part[:, number]), own.payloads.numbers().astype(int)), 1
+        )
     most = np.exp(campaign.lifetime_epsilon)
     return float((votes.argmax(axis=1) == codes).mean()), float(most / (most + 3))
 
@@ -178,7 +197,12 @@ def figures(repeats: int) -> Iterator[tuple[str, str, float]]:
 
 def _attacks() -> Iterator[tuple[str, str, float]]:
     for mode in ("sampled", "permanent"):
-        for mechanism, domain in (("direct", DOMAIN), ("unary", DOMAIN), ("direct", WIDE), ("unary", WIDE)):
+        for mechanism, domain in (
+            ("direct", DOMAIN),
+            ("unary", DOMAIN),
+            ("direct", WIDE),
+            ("unary", WIDE),
+        ):
             own = campaign_of(mode, take_part=6, rounds=6, mechanism=mechanism, domain=domain)
             codes = np.random.default_rng(3).integers(domain.sizes[0], size=2000).astype(np.uint16)
             batch = simulate_rounds([Dataset(domain, codes[:, None])] * 6, own, seed=5)

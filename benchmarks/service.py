@@ -23,12 +23,26 @@ import uvloop
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from lopub import Campaign, CampaignRequest, Client, Domain, IntegerRange, MemoryStore, Terms, make_campaign
+from lopub import (
+    Campaign,
+    CampaignRequest,
+    Client,
+    Domain,
+    IntegerRange,
+    MemoryStore,
+    Terms,
+    make_campaign,
+)
 from lopub.contract.report import FRAMED_TYPE, Report, framed
 from lopub.service.campaigns import open_campaign
 from lopub.service.database import store_at
 from lopub.service.store import StoredReport, Submission
-from servers import Running, postgres_programs, running_collector, running_postgres  # tests/servers.py
+from servers import (
+    Running,
+    postgres_programs,
+    running_collector,
+    running_postgres,
+)  # tests/servers.py
 
 RESULTS = Path(__file__).parent / "results" / "service.csv"
 SENDERS = {1: 128, 50: 16}
@@ -54,7 +68,13 @@ def request_bytes(target: Campaign, template: bytes, per_request: int) -> bytes:
 class Sender(asyncio.Protocol):
     """One sender: the next request when the last one was answered."""
 
-    def __init__(self, requests: Iterator[bytes], until: float, times: list[float], done: "asyncio.Future[None]") -> None:
+    def __init__(
+        self,
+        requests: Iterator[bytes],
+        until: float,
+        times: list[float],
+        done: "asyncio.Future[None]",
+    ) -> None:
         self._requests, self._until, self._times, self._done = requests, until, times, done
         self._answer = b""
 
@@ -71,7 +91,9 @@ class Sender(asyncio.Protocol):
         if not self._answer.endswith(b"}"):
             return
         now = time.perf_counter()
-        if not self._answer.startswith(b"HTTP/1.1 200") or not self._answer.endswith(b'"refused": []}'):
+        if not self._answer.startswith(b"HTTP/1.1 200") or not self._answer.endswith(
+            b'"refused": []}'
+        ):
             self._done.set_exception(RuntimeError(self._answer.decode()))
         self._answer = b""
         self._times.append(now - self._started)
@@ -82,24 +104,32 @@ class Sender(asyncio.Protocol):
             self._done.set_result(None)
 
 
-async def senders(port: int, requests: Iterator[bytes], seconds: float, n_senders: int) -> list[float]:
+async def senders(
+    port: int, requests: Iterator[bytes], seconds: float, n_senders: int
+) -> list[float]:
     """The times that all requests of all senders took."""
     loop, times, until = asyncio.get_running_loop(), list[float](), time.perf_counter() + seconds
     done = [loop.create_future() for _ in range(n_senders)]
     for future in done:
-        await loop.create_connection(lambda future=future: Sender(requests, until, times, future), "127.0.0.1", port)
+        await loop.create_connection(
+            lambda future=future: Sender(requests, until, times, future), "127.0.0.1", port
+        )
     await asyncio.gather(*done)
     return times
 
 
-def load(port: int, target: bytes, template: bytes, per_request: int, seconds: float, answer: Answers) -> None:
+def load(
+    port: int, target: bytes, template: bytes, per_request: int, seconds: float, answer: Answers
+) -> None:
     """The load generator's process: the times that its requests took."""
     found = Campaign.from_bytes(target)
     fresh = iter(lambda: request_bytes(found, template, per_request), b"")
     answer.put(uvloop.run(senders(port, fresh, seconds, SENDERS[per_request])))
 
 
-def measured(running: Running, target: Campaign, per_request: int, seconds: float) -> dict[str, float]:
+def measured(
+    running: Running, target: Campaign, per_request: int, seconds: float
+) -> dict[str, float]:
     """Reports a second, and the quantiles of the time that a request took, in milliseconds."""
     record = {f"q{i}": 0 for i in range(15)}
     template = Client(target, store=MemoryStore()).encode(record).to_bytes()
@@ -111,20 +141,35 @@ def measured(running: Running, target: Campaign, per_request: int, seconds: floa
     times = answer.get(timeout=seconds + 60)
     process.join()
     cuts = statistics.quantiles(times, n=100)
-    return {"reports_per_second": len(times) * per_request / seconds, "p50_ms": 1000 * cuts[49], "p99_ms": 1000 * cuts[98]}
+    return {
+        "reports_per_second": len(times) * per_request / seconds,
+        "p50_ms": 1000 * cuts[49],
+        "p99_ms": 1000 * cuts[98],
+    }
 
 
 def one_row_commits(address: str, target: Campaign, seconds: float) -> float:
     """Durable commits of one report each, a second, without any HTTP."""
     store = store_at(address)
     entry, _ = open_campaign(store, target)
-    template = Report.from_bytes(Client(target, store=MemoryStore()).encode({f"q{i}": 0 for i in range(15)}).to_bytes(), target)
+    template = Report.from_bytes(
+        Client(target, store=MemoryStore()).encode({f"q{i}": 0 for i in range(15)}).to_bytes(),
+        target,
+    )
     n, until = 0, time.perf_counter() + seconds
     while time.perf_counter() < until:
         store.write(
             [
                 Submission(
-                    entry.number, [StoredReport(entry.number, os.urandom(32), template.slot, template.mask + template.payload)]
+                    entry.number,
+                    [
+                        StoredReport(
+                            entry.number,
+                            os.urandom(32),
+                            template.slot,
+                            template.mask + template.payload,
+                        )
+                    ],
                 )
             ]
         )
@@ -156,10 +201,22 @@ def main() -> None:
             with running_collector(address) as running:
                 for per_request in (50, 1):
                     figures = measured(running, target, per_request, seconds)
-                    needed = min(9000, 40 * commits) if per_request == 50 else min(2700, 12 * commits)
-                    row = {"store": kind, "reports_per_request": per_request, **figures, "needed": needed}
+                    needed = (
+                        min(9000, 40 * commits) if per_request == 50 else min(2700, 12 * commits)
+                    )
+                    row = {
+                        "store": kind,
+                        "reports_per_request": per_request,
+                        **figures,
+                        "needed": needed,
+                    }
                     row["one_row_commits_per_second"] = commits
-                    rows.append({key: round(value, 1) if isinstance(value, float) else value for key, value in row.items()})
+                    rows.append(
+                        {
+                            key: round(value, 1) if isinstance(value, float) else value
+                            for key, value in row.items()
+                        }
+                    )
                     print(rows[-1])
     with RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))

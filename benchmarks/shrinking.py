@@ -42,18 +42,29 @@ HEAD = ["table", "f", "k", "sets", *OTHERS, "shrunk", "best", "ratio", "seconds"
 
 
 def chosen_sets(sizes: tuple[int, ...], k: int, seed: int) -> list[tuple[int, ...]]:
-    able = [one for one in combinations(range(len(sizes)), k) if np.prod([sizes[p] for p in one]) <= MOST_CELLS]
-    return [able[number] for number in np.random.default_rng([k, seed]).permutation(len(able))[:N_SETS]]
+    able = [
+        one
+        for one in combinations(range(len(sizes)), k)
+        if np.prod([sizes[p] for p in one]) <= MOST_CELLS
+    ]
+    return [
+        able[number] for number in np.random.default_rng([k, seed]).permutation(len(able))[:N_SETS]
+    ]
 
 
-def measured(name: str, directory: Path, flip: str, seed: int, methods: dict[int, tuple[str, ...]]) -> Errors:
+def measured(
+    name: str, directory: Path, flip: str, seed: int, methods: dict[int, tuple[str, ...]]
+) -> Errors:
     """Of one sample of a table: by k and method, the error of every set; and the CPU seconds of all of them."""
     records, study = paper_study(name, directory, TABLES[name].sample, flip, seed)
     study.joint_of((0, 1))  # marginals, and what the pairs teach
     found: Errors = {}
     for k in DIMENSIONS:
         for clique in chosen_sets(records.domain.sizes, k, seed):
-            asked, true = study.domain.positions(names_of(records, clique)), true_joint(records, clique)
+            asked, true = (
+                study.domain.positions(names_of(records, clique)),
+                true_joint(records, clique),
+            )
             for method in methods[k]:
                 start = time.process_time()
                 error = avd(study.joint_of(asked, method).probabilities, true)
@@ -61,12 +72,20 @@ def measured(name: str, directory: Path, flip: str, seed: int, methods: dict[int
     return found
 
 
-def rows(name: str, flips: Sequence[str], directory: Path, kept: dict[Key, list[str]], pool: Executor) -> Iterator[list[str]]:
+def rows(
+    name: str, flips: Sequence[str], directory: Path, kept: dict[Key, list[str]], pool: Executor
+) -> Iterator[list[str]]:
     def methods_at(flip: str) -> dict[int, tuple[str, ...]]:
-        return {k: ("shrunk",) if (name, flip, str(k)) in kept else (*OTHERS, "shrunk") for k in DIMENSIONS}
+        return {
+            k: ("shrunk",) if (name, flip, str(k)) in kept else (*OTHERS, "shrunk")
+            for k in DIMENSIONS
+        }
 
     work = {
-        flip: [pool.submit(measured, name, directory, flip, seed, methods_at(flip)) for seed in range(N_SEEDS[name])]
+        flip: [
+            pool.submit(measured, name, directory, flip, seed, methods_at(flip))
+            for seed in range(N_SEEDS[name])
+        ]
         for flip in flips
     }
     for flip, futures in work.items():
@@ -74,21 +93,47 @@ def rows(name: str, flips: Sequence[str], directory: Path, kept: dict[Key, list[
         for k in DIMENSIONS:
             old = kept.get((name, flip, str(k)))
             means = {method: float(old[HEAD.index(method)]) for method in OTHERS} if old else {}
-            own = {method: [pair for one in found for pair in one[k, method]] for method in methods_at(flip)[k]}
-            means |= {method: float(np.mean([error for error, _ in pairs])) for method, pairs in own.items()}
-            yield row(name, flip, k, means, len(own["shrunk"]), sum(seconds for _, seconds in own["shrunk"]))
+            own = {
+                method: [pair for one in found for pair in one[k, method]]
+                for method in methods_at(flip)[k]
+            }
+            means |= {
+                method: float(np.mean([error for error, _ in pairs]))
+                for method, pairs in own.items()
+            }
+            yield row(
+                name,
+                flip,
+                k,
+                means,
+                len(own["shrunk"]),
+                sum(seconds for _, seconds in own["shrunk"]),
+            )
 
 
 def row(name: str, flip: str, k: int, means: dict[str, float], n: int, seconds: float) -> list[str]:
     best = min(OTHERS, key=means.__getitem__)
     figures = (f"{means[method]:.5f}" for method in (*OTHERS, "shrunk"))
-    return [name, flip, str(k), str(n), *figures, best, f"{means['shrunk'] / means[best]:.3f}", f"{seconds / n:.3f}"]
+    return [
+        name,
+        flip,
+        str(k),
+        str(n),
+        *figures,
+        best,
+        f"{means['shrunk'] / means[best]:.3f}",
+        f"{seconds / n:.3f}",
+    ]
 
 
 def main(names: list[str], *, ours: bool, rest: bool) -> None:
     kept = read()
-    others: dict[Key, list[str]] = {(line[0], line[1], line[2]): line for line in kept} if ours else {}
-    with ProcessPoolExecutor(mp_context=get_context("spawn"), initializer=threadpool_limits, initargs=(1,)) as pool:
+    others: dict[Key, list[str]] = (
+        {(line[0], line[1], line[2]): line for line in kept} if ours else {}
+    )
+    with ProcessPoolExecutor(
+        mp_context=get_context("spawn"), initializer=threadpool_limits, initargs=(1,)
+    ) as pool:
         for name in names or TABLES:
             try:
                 table_of(name, data_directory(None))
@@ -99,12 +144,17 @@ def main(names: list[str], *, ours: bool, rest: bool) -> None:
             flips = [flip for flip in FLIPS if (name, flip) not in known]
             for line in rows(name, flips, data_directory(None), others, pool):
                 print(*line, flush=True)
-                kept = [*(old for old in read() if old[:3] != line[:3]), line]  # another run may have added its own
+                kept = [
+                    *(old for old in read() if old[:3] != line[:3]),
+                    line,
+                ]  # another run may have added its own
                 write(kept)
     print(table(kept))
     ratios = [float(line[HEAD.index("ratio")]) for line in kept]
     above = sum(ratio > 1.1 for ratio in ratios)
-    print(f"mean ratio {np.mean(ratios):.3f}, largest {max(ratios):.3f}, {above} of {len(ratios)} above 1.1")
+    print(
+        f"mean ratio {np.mean(ratios):.3f}, largest {max(ratios):.3f}, {above} of {len(ratios)} above 1.1"
+    )
 
 
 def table(lines: list[list[str]]) -> str:
@@ -114,7 +164,12 @@ def table(lines: list[list[str]]) -> str:
     for name in TABLES:
         for k in DIMENSIONS:
             own = [found.get((name, flip, str(k))) for flip in FLIPS]
-            cells = [f"{cell['shrunk']} (`{cell['best']}`, {float(cell['ratio']):.2f})" if cell else "not run" for cell in own]
+            cells = [
+                f"{cell['shrunk']} (`{cell['best']}`, {float(cell['ratio']):.2f})"
+                if cell
+                else "not run"
+                for cell in own
+            ]
             told.append(f"| {TITLES[name]}, {k} | {' | '.join(cells)} |")
     return "\n".join(told)
 
@@ -131,4 +186,8 @@ def write(lines: list[list[str]]) -> None:
 
 
 if __name__ == "__main__":
-    main([name for name in sys.argv[1:] if name in TABLES], ours="--ours" in sys.argv, rest="--rest" in sys.argv)
+    main(
+        [name for name in sys.argv[1:] if name in TABLES],
+        ours="--ours" in sys.argv,
+        rest="--rest" in sys.argv,
+    )

@@ -35,21 +35,30 @@ N_MANY = 10_000_000
 
 def pair(first: int, second: int) -> Domain:
     sizes = (("a", first), ("b", second))
-    return Domain(tuple(Categorical(name=name, values=tuple(f"v{k}" for k in range(size))) for name, size in sizes))
+    return Domain(
+        tuple(
+            Categorical(name=name, values=tuple(f"v{k}" for k in range(size)))
+            for name, size in sizes
+        )
+    )
 
 
 def dependent_people(domain: Domain, n: int, seed: int = 1) -> Dataset:
     """The second attribute follows the first in half of the records."""
     rng = np.random.default_rng(seed)
     first = rng.integers(0, domain.sizes[0], n)
-    second = np.where(rng.random(n) < 0.5, first % domain.sizes[1], rng.integers(0, domain.sizes[1], n))
+    second = np.where(
+        rng.random(n) < 0.5, first % domain.sizes[1], rng.integers(0, domain.sizes[1], n)
+    )
     return Dataset(domain, np.stack([first, second], axis=1))
 
 
 def bloom(n: int, first: int, second: int, f: float) -> ReportBatch:
     domain = pair(first, second)
     return simulate(
-        dependent_people(domain, n), make_campaign(domain, Terms(name="speed"), CampaignRequest(flip_probability=f)), seed=1
+        dependent_people(domain, n),
+        make_campaign(domain, Terms(name="speed"), CampaignRequest(flip_probability=f)),
+        seed=1,
     )
 
 
@@ -89,11 +98,15 @@ def kept_cell_ratio(n: int = 1_000_000) -> None:
     domain = pair(16, 16)
     people = dependent_people(domain, n)
     request = CampaignRequest(epsilon=8, mechanism="direct", view=AllAttributes(), jointly=True)
-    kept = Reports(simulate(people, make_campaign(domain, Terms(name="speed"), request), seed=1)).evidence((0, 1))
+    kept = Reports(
+        simulate(people, make_campaign(domain, Terms(name="speed"), request), seed=1)
+    ).evidence((0, 1))
     factorised = Reports(bloom(n, 16, 16, 0.5)).evidence((0, 1))
     joint = uniform(kept)
     ours, theirs = best(lambda: kept.step(joint)), best(lambda: factorised.step(joint), 2)
-    times = f"{1e3 * ours:.3f} ms, factorised {1e3 * theirs:.0f} ms: {theirs / ours:.0f}x (asked 10)"
+    times = (
+        f"{1e3 * ours:.3f} ms, factorised {1e3 * theirs:.0f} ms: {theirs / ours:.0f}x (asked 10)"
+    )
     print(f"  kept-cell step, {n:,} reports: {times}", flush=True)
 
 
@@ -101,7 +114,9 @@ def acceleration() -> None:
     evidence = Reports(bloom(45_222, 7, 6, 0.9)).evidence((0, 1))
     step, start = em_map(evidence), uniform(evidence)
     plain = run_plain(step, start, stop="change", tolerance=1e-6, most=50_000)
-    fast = run_accelerated(step, start, tolerance=1e-6, most=50_000, slack=ROUNDING * evidence.n_reports)
+    fast = run_accelerated(
+        step, start, tolerance=1e-6, most=50_000, slack=ROUNDING * evidence.n_reports
+    )
     print(
         f"  converged fit at f=0.9: {fast.n_evaluations} evaluations against {plain.n_evaluations} of plain EM:"
         f" {plain.n_evaluations / fast.n_evaluations:.0f}x fewer (asked 5);"
@@ -116,8 +131,15 @@ def python_loop(n: int = 4_522, looped: int = 30) -> None:
     batch = bloom(n, 16, 16, 0.5)
     table = dense_table(batch)[:looped].tolist()
     evidence = Reports(batch).evidence((0, 1))
-    plain = run_plain(em_map(evidence), uniform(evidence), stop="change", tolerance=1e-6, most=50_000)
-    ours = best(lambda: run_accelerated(em_map(evidence), uniform(evidence), tolerance=1e-6, most=5000, slack=ROUNDING * n), 20)
+    plain = run_plain(
+        em_map(evidence), uniform(evidence), stop="change", tolerance=1e-6, most=50_000
+    )
+    ours = best(
+        lambda: run_accelerated(
+            em_map(evidence), uniform(evidence), tolerance=1e-6, most=5000, slack=ROUNDING * n
+        ),
+        20,
+    )
     records = list(product(range(16), range(16)))
     given = [dict(zip(records, row, strict=True)) for row in table]
 
@@ -138,21 +160,35 @@ def python_loop(n: int = 4_522, looped: int = 30) -> None:
             for cell in range(256):
                 following[cell] += joint[cell] * row[cell] / total
 
-    print(f"  whole fit, N={n:,}, 16x16: {1e3 * ours:.1f} ms (asked: 5,000x the loop over lists)", flush=True)
+    print(
+        f"  whole fit, N={n:,}, 16x16: {1e3 * ours:.1f} ms (asked: 5,000x the loop over lists)",
+        flush=True,
+    )
     for name, loop in (("Algorithm 1 as written", as_written), ("hoisted, over lists", over_lists)):
         whole = best(loop, 3) * n / looped * plain.n_evaluations
-        print(f"    plain Python, {name}: {whole:.1f} s in {plain.n_evaluations} steps: {whole / ours:,.0f}x", flush=True)
+        print(
+            f"    plain Python, {name}: {whole:.1f} s in {plain.n_evaluations} steps: {whole / ours:,.0f}x",
+            flush=True,
+        )
 
 
 def memory(mechanism: str) -> None:
     """One estimate from 10,000,000 reports in a Parquet file, in a process of its own."""
     domain = pair(16, 16)
-    request = CampaignRequest(flip_probability=0.5) if mechanism == "bloom" else CampaignRequest(epsilon=8)
+    request = (
+        CampaignRequest(flip_probability=0.5)
+        if mechanism == "bloom"
+        else CampaignRequest(epsilon=8)
+    )
     campaign = make_campaign(domain, Terms(name="speed"), request)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "reports.parquet"
         million = dependent_people(domain, 1_000_000)
-        save_reports(path, campaign, (b for seed in range(10) for b in simulate_blocks(million, campaign, seed=seed)))
+        save_reports(
+            path,
+            campaign,
+            (b for seed in range(10) for b in simulate_blocks(million, campaign, seed=seed)),
+        )
         subprocess.run([sys.executable, __file__, "estimate", str(path), mechanism], check=True)
 
 

@@ -45,7 +45,10 @@ def scored(table: Dataset, publication: Publication) -> dict[str, float]:
     marginals = {marginal.names[0]: marginal.probabilities for marginal in publication.marginals}
     pairs = [score.names for score in scores.ways[1].sets]
     truth = [table.counts(pair) / len(table) for pair in pairs]
-    product = [np.abs(true - np.outer(*(marginals[n] for n in pair))).sum() / 2 for pair, true in zip(pairs, truth, strict=True)]
+    product = [
+        np.abs(true - np.outer(*(marginals[n] for n in pair))).sum() / 2
+        for pair, true in zip(pairs, truth, strict=True)
+    ]
     estimated = {tuple(names[p] for p in pair): joint for pair, joint in publication.pairs.items()}
     of_pairs = [_pair(estimated, pair).avd(true) for pair, true in zip(pairs, truth, strict=True)]
     return {
@@ -66,11 +69,19 @@ def measured(table: Dataset, request: CampaignRequest, **settings) -> dict[str, 
     """Means over the seeds."""
     runs = []
     for seed in SEEDS:
-        batch = simulate(table, make_campaign(table.domain, Terms(name="benchmark"), request), seed=seed)
+        batch = simulate(
+            table, make_campaign(table.domain, Terms(name="benchmark"), request), seed=seed
+        )
         start = time.perf_counter()
         publication = publish(batch, seed=seed, **settings)
         seconds = time.perf_counter() - start
-        runs.append({**scored(table, publication), "seconds": seconds, "edges": len(publication.graph.edges)})
+        runs.append(
+            {
+                **scored(table, publication),
+                "seconds": seconds,
+                "edges": len(publication.graph.edges),
+            }
+        )
     return {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
 
 
@@ -84,7 +95,14 @@ def calibrated(name: str, writer) -> None:
             f" product of estimated marginals {figures['product']:.4f}; {figures['seconds']:.1f} s",
             flush=True,
         )
-        writer.writerow([name, f"epsilon={epsilon}", "calibrated", *(f"{value:.5f}" for value in figures.values())])
+        writer.writerow(
+            [
+                name,
+                f"epsilon={epsilon}",
+                "calibrated",
+                *(f"{value:.5f}" for value in figures.values()),
+            ]
+        )
 
 
 def paper(writer) -> None:
@@ -92,15 +110,25 @@ def paper(writer) -> None:
     table, runs = public_table("adult"), []
     for seed in SEEDS:
         request = CampaignRequest(flip_probability=0.5, n_bits=128, n_hashes=4)
-        batch = simulate(table, make_campaign(table.domain, Terms(name="benchmark"), request), seed=seed)
+        batch = simulate(
+            table, make_campaign(table.domain, Terms(name="benchmark"), request), seed=seed
+        )
         start = time.perf_counter()
-        publication = publish(batch, seed=seed, structure="paper", method="em", phi=0.2, most_cells=5000)
+        publication = publish(
+            batch, seed=seed, structure="paper", method="em", phi=0.2, most_cells=5000
+        )
         seconds = time.perf_counter() - start
         rng = np.random.default_rng(seed)
         scores = evaluate(table, publication.synthetic, classifiers=False, most_sets=60, seed=seed)
         drawn = rng.choice([score.avd for score in scores.ways[1].sets], 60, replace=False)
         runs.append(
-            (float(np.mean(drawn)), scores.ways[2].mean, seconds, scored(table, publication), len(publication.graph.edges))
+            (
+                float(np.mean(drawn)),
+                scores.ways[2].mean,
+                seconds,
+                scored(table, publication),
+                len(publication.graph.edges),
+            )
         )
     two, three, seconds = (float(np.mean([run[i] for run in runs])) for i in range(3))
     print(
@@ -109,7 +137,12 @@ def paper(writer) -> None:
         flush=True,
     )
     means = [float(np.mean([run[3][key] for run in runs])) for key in runs[0][3]]
-    row = ["adult", "f=0.5", "paper", *(f"{value:.5f}" for value in (*means, seconds, np.mean([run[4] for run in runs])))]
+    row = [
+        "adult",
+        "f=0.5",
+        "paper",
+        *(f"{value:.5f}" for value in (*means, seconds, np.mean([run[4] for run in runs]))),
+    ]
     writer.writerow(row)
 
 
@@ -118,16 +151,23 @@ def wide_people(n: int = 100_000, d: int = 200) -> Dataset:
     rng = np.random.default_rng(1)
     domain = Domain(tuple(Categorical(name=f"q{k:03}", values=("no", "yes")) for k in range(d)))
     traits = rng.random((n, d // 10)) < 0.4
-    columns = [np.where(rng.random(n) < 0.75, traits[:, k // 10], rng.random(n) < 0.3) for k in range(d)]
+    columns = [
+        np.where(rng.random(n) < 0.75, traits[:, k // 10], rng.random(n) < 0.3) for k in range(d)
+    ]
     return Dataset(domain, np.stack(columns, axis=1).astype(np.uint16))
 
 
 def wide() -> None:
     people = wide_people()
-    batch = simulate(people, make_campaign(people.domain, Terms(name="wide"), CampaignRequest(epsilon=8)), seed=1)
+    batch = simulate(
+        people, make_campaign(people.domain, Terms(name="wide"), CampaignRequest(epsilon=8)), seed=1
+    )
     start = time.perf_counter()
     publication = publish(batch)
-    seconds, peak = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    seconds, peak = (
+        time.perf_counter() - start,
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    )
     print(
         f"  200 binary attributes, {len(batch):,} reports, {batch.campaign.view} at epsilon 8: {seconds:.0f} s (asked 300),"
         f" peak memory {peak:,.0f} MB (asked 2,000), {len(publication.graph.edges)} edges",
@@ -138,17 +178,36 @@ def wide() -> None:
 def speed() -> None:
     table = public_table("adult")
     for epsilon in (4, 8, 16, 24):
-        batch = simulate(table, make_campaign(table.domain, Terms(name="benchmark"), CampaignRequest(epsilon=epsilon)), seed=1)
+        batch = simulate(
+            table,
+            make_campaign(table.domain, Terms(name="benchmark"), CampaignRequest(epsilon=epsilon)),
+            seed=1,
+        )
         publish(batch[:2000])  # compile
         with tempfile.TemporaryDirectory() as folder:
             start = time.perf_counter()
             publication = publish(batch)
             publication.save(Path(folder) / "publication")
             seconds = time.perf_counter() - start
-        print(f"  Adult, epsilon {epsilon}, from reports to files: {seconds:.1f} s (asked 15)", flush=True)
-    domain = Domain(tuple(table.domain.attributes[i] for i in sorted(range(15), key=lambda i: table.domain.names[i])))
+        print(
+            f"  Adult, epsilon {epsilon}, from reports to files: {seconds:.1f} s (asked 15)",
+            flush=True,
+        )
+    domain = Domain(
+        tuple(
+            table.domain.attributes[i]
+            for i in sorted(range(15), key=lambda i: table.domain.names[i])
+        )
+    )
     start = time.perf_counter()
-    synthesize(publication.model.tree, publication.model.joints, domain, 1_000_000, np.random.default_rng(1), stratified=True)
+    synthesize(
+        publication.model.tree,
+        publication.model.joints,
+        domain,
+        1_000_000,
+        np.random.default_rng(1),
+        stratified=True,
+    )
     print(f"  1,000,000 synthetic rows: {time.perf_counter() - start:.1f} s (asked 5)", flush=True)
     subprocess.run([sys.executable, __file__, "wide"], check=True)
 
@@ -163,7 +222,16 @@ def main(what: list[str]) -> None:
     with open(RESULTS, "a" if what else "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         if not what:
-            figures = ["avd1", "avd2", "avd2_dependent", "avd3", "product_avd2", "estimated_pairs_avd2", "seconds", "edges"]
+            figures = [
+                "avd1",
+                "avd2",
+                "avd2_dependent",
+                "avd3",
+                "product_avd2",
+                "estimated_pairs_avd2",
+                "seconds",
+                "edges",
+            ]
             writer.writerow(["table", "setting", "structure", *figures])
         for name in ASKED:
             if name in chosen:

@@ -26,11 +26,17 @@ def parameters(command: Any) -> Iterator[str]:
     for parameter in command.params:
         if parameter.name == "help":
             continue
-        names = ", ".join(f"`{option}`" for option in (*parameter.opts, *parameter.secondary_opts) if option.startswith("-"))
+        names = ", ".join(
+            f"`{option}`"
+            for option in (*parameter.opts, *parameter.secondary_opts)
+            if option.startswith("-")
+        )
         several = "…" if parameter.nargs == -1 else ""
         shown = names or f"`{parameter.metavar or parameter.name.upper()}{several}`"
         value = f" `{parameter.metavar}`" if names and parameter.metavar else ""
-        stated = isinstance(parameter.default, int | str | Path) and not isinstance(parameter.default, bool)
+        stated = isinstance(parameter.default, int | str | Path) and not isinstance(
+            parameter.default, bool
+        )
         tail = f" Default: `{parameter.default}`." if stated else ""
         yield f"- {shown}{value}: {options_as_code(getattr(parameter, 'help', '') or '')}{tail}"
 
@@ -50,7 +56,10 @@ def options_as_code(text: str) -> str:
 
 def overview(found: list[tuple[str, Any]]) -> str:
     """Every command in one line, with a link to its part of the page."""
-    rows = [f"| [{name}](#{name.replace(' ', '-')}) | {as_page(command.help or '').splitlines()[0]} |" for name, command in found]
+    rows = [
+        f"| [{name}](#{name.replace(' ', '-')}) | {as_page(command.help or '').splitlines()[0]} |"
+        for name, command in found
+    ]
     return "\n".join(["| command | what it does |", "|---|---|", *rows])
 
 

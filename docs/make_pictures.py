@@ -38,8 +38,15 @@ def belief() -> Figure:
     epsilon = np.linspace(0, 9, 91)
     for before, colour in ((0.5, WARM), (0.1, COOL), (0.01, INK)):
         odds = before / (1 - before) * np.exp(epsilon)
-        ax.plot(epsilon, 100 * odds / (1 + odds), color=colour, label=f"{before:.0%} likely before".replace("%", " %"))
-    ax.set(xlabel="epsilon", ylabel="likely after one report, at most (%)", ylim=(0, 101), xlim=(0, 9))
+        ax.plot(
+            epsilon,
+            100 * odds / (1 + odds),
+            color=colour,
+            label=f"{before:.0%} likely before".replace("%", " %"),
+        )
+    ax.set(
+        xlabel="epsilon", ylabel="likely after one report, at most (%)", ylim=(0, 101), xlim=(0, 9)
+    )
     ax.legend(frameon=False, loc="lower right")
     return figure
 
@@ -66,10 +73,19 @@ def composition() -> Figure:
     rounds = np.arange(13)
     ax.plot(rounds, rounds, color=WARM, label="fresh noise in every round, epsilon 1 each")
     ax.step(
-        rounds, np.minimum(rounds, 2) * (rounds > 0), color=COOL, where="post", label="sampled: 2 of 12 rounds, drawn beforehand"
+        rounds,
+        np.minimum(rounds, 2) * (rounds > 0),
+        color=COOL,
+        where="post",
+        label="sampled: 2 of 12 rounds, drawn beforehand",
     )
     ax.step(
-        rounds, np.where(rounds > 0, 1.4, 0), color=INK, where="post", linestyle="--", label="permanent: a noisy answer is kept"
+        rounds,
+        np.where(rounds > 0, 1.4, 0),
+        color=INK,
+        where="post",
+        linestyle="--",
+        label="permanent: a noisy answer is kept",
     )
     ax.set(xlabel="rounds", ylabel="epsilon in all, at most", xlim=(0, 12), ylim=(0, 12))
     ax.legend(frameon=False)
@@ -88,9 +104,22 @@ def one_view() -> Figure:
     for epsilon, style in ((2.0, "-"), (4.0, "--")):
         split = error(np.full(30, 10_000.0), epsilon / questions)
         drawn = error(10_000 / questions, np.full(30, epsilon))
-        ax.plot(questions, split, style, color=WARM, label=f"split among all questions, epsilon {epsilon:.0f}")
-        ax.plot(questions, drawn, style, color=COOL, label=f"one question drawn, epsilon {epsilon:.0f}")
-    ax.set(xlabel="yes-or-no questions", ylabel="standard error of a share", xlim=(1, 30), ylim=(0, None))
+        ax.plot(
+            questions,
+            split,
+            style,
+            color=WARM,
+            label=f"split among all questions, epsilon {epsilon:.0f}",
+        )
+        ax.plot(
+            questions, drawn, style, color=COOL, label=f"one question drawn, epsilon {epsilon:.0f}"
+        )
+    ax.set(
+        xlabel="yes-or-no questions",
+        ylabel="standard error of a share",
+        xlim=(1, 30),
+        ylim=(0, None),
+    )
     ax.legend(frameon=False)
     return figure
 
@@ -100,12 +129,20 @@ def shrinkage() -> Figure:
     figure, ax = axes()
     strength = np.linspace(0, 1, 51)
     noise = 0.03
-    for dependence, colour, name in ((0.01, COOL, "weak dependence"), (0.05, WARM, "strong dependence")):
+    for dependence, colour, name in (
+        (0.01, COOL, "weak dependence"),
+        (0.05, WARM, "strong dependence"),
+    ):
         error = np.sqrt((1 - strength) ** 2 * noise**2 + strength**2 * dependence**2)
         best = noise**2 / (noise**2 + dependence**2)
         ax.plot(strength, error, color=colour, label=name)
         ax.plot(best, np.interp(best, strength, error), "o", color=colour)
-    ax.set(xlabel="strength: 0 all noise stays, 1 independence", ylabel="error of a cell", xlim=(0, 1), ylim=(0, None))
+    ax.set(
+        xlabel="strength: 0 all noise stays, 1 independence",
+        ylabel="error of a cell",
+        xlim=(0, 1),
+        ylim=(0, None),
+    )
     ax.legend(frameon=False)
     return figure
 
@@ -118,11 +155,23 @@ def tree() -> Figure:
         ax.plot(*zip(places[one], places[other], strict=True), color=INK, zorder=1)
     ax.plot(*zip(places["B"], places["C"], strict=True), color=WARM, linestyle="--", zorder=1)
     for name, place in places.items():
-        ax.annotate(name, place, ha="center", va="center", bbox={"boxstyle": "circle", "facecolor": "white", "edgecolor": INK})
+        ax.annotate(
+            name,
+            place,
+            ha="center",
+            va="center",
+            bbox={"boxstyle": "circle", "facecolor": "white", "edgecolor": INK},
+        )
     cliques = {"A B C": (4.6, 1), "B C D": (5.9, 1), "D E": (7.1, 1), "F": (7.1, 0.2)}
     ax.plot((4.6, 7.1), (1, 1), color=INK, zorder=1)
     for name, place in cliques.items():
-        ax.annotate(name, place, ha="center", va="center", bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": COOL})
+        ax.annotate(
+            name,
+            place,
+            ha="center",
+            va="center",
+            bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": COOL},
+        )
     ax.text(5.25, 1.12, "B C", ha="center", color=COOL)
     ax.text(6.55, 1.12, "D", ha="center", color=COOL)
     ax.set(xlim=(-0.4, 7.6), ylim=(-0.2, 2.2))

@@ -29,7 +29,9 @@ questions = Domain(
     )
 )
 campaign = make_campaign(questions, Terms(name="alumni"), CampaignRequest(epsilon=4))
-print(f"campaign {campaign.id[:16]}…  epsilon {campaign.epsilon:.3f}  {campaign.mechanism.name}, {campaign.view}")
+print(
+    f"campaign {campaign.id[:16]}…  epsilon {campaign.epsilon:.3f}  {campaign.mechanism.name}, {campaign.view}"
+)
 
 # One person: the answers become noise on her own device, once.
 answers = {"gender": "F", "education": "master", "age": 28}

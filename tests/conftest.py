@@ -8,15 +8,27 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy loads: threads of two workers wait for each other on two cores
-sys.path += [str(group) for group in sorted(Path(__file__).parent.iterdir()) if group.is_dir()]  # files borrow from each other
+os.environ.setdefault(
+    "OPENBLAS_NUM_THREADS", "1"
+)  # before NumPy loads: threads of two workers wait for each other on two cores
+sys.path += [
+    str(group) for group in sorted(Path(__file__).parent.iterdir()) if group.is_dir()
+]  # files borrow from each other
 
 from servers import Postgres, postgres_cluster, postgres_programs
 
-hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)  # the same examples, however busy the machine
+hypothesis.settings.register_profile(
+    "suite", deadline=None, derandomize=True
+)  # the same examples, however busy the machine
 hypothesis.settings.load_profile("suite")
 EXPECTED_SKIPS = (
-    *("root writes everywhere", "LOPUB_FULL=1", "its code does not tell", "its counts have no", "two planes show"),
+    *(
+        "root writes everywhere",
+        "LOPUB_FULL=1",
+        "its code does not tell",
+        "its counts have no",
+        "two planes show",
+    ),
     "LOPUB_DATA has no Data4-coarse.dat",
 )
 """What cannot be tried as a superuser, what only `make test-full` runs, cases of a table of cases that make no sense, and the one
@@ -27,14 +39,23 @@ SLOW = frozenset((HERE / "slow.txt").read_text().split())
 """What `make check` leaves out, as its file or as its file::function. The rule: a function whose cases together take more than
 0.3 s of CPU time, with that of the processes that they start; and a file whose fixtures take more than half a second. Whatever
 needs PostgreSQL is slow without being listed; a new test is quick until it is listed."""
-FIRST = ("test_determinism.py", "test_reproduce.py", "test_service_fuzz.py", "test_service_endurance.py", "test_cli_ending.py")
+FIRST = (
+    "test_determinism.py",
+    "test_reproduce.py",
+    "test_service_fuzz.py",
+    "test_service_endurance.py",
+    "test_cli_ending.py",
+)
 """Files with the longest tests. They begin first: one that began last would keep one core busy and leave the other idle."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         function = item.nodeid.partition("[")[0].removeprefix("tests/")
-        if not SLOW.isdisjoint((function, function.partition("::")[0])) or "postgresql" in item.name:
+        if (
+            not SLOW.isdisjoint((function, function.partition("::")[0]))
+            or "postgresql" in item.name
+        ):
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.path.name not in FIRST)
 

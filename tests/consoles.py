@@ -89,13 +89,31 @@ def running_console(address: str, directory: Path, *options: str) -> Iterator[Co
     store = store_at(address)
     token, reader = new_token(store, scope="manage", days=1), new_token(store, scope="read", days=1)
     store.close()
-    command = [sys.executable, "-m", "lopub", "serve", "--database", address, "--port", "0", "--console", "127.0.0.1:0", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "lopub",
+        "serve",
+        "--database",
+        address,
+        "--port",
+        "0",
+        "--console",
+        "127.0.0.1:0",
+        *options,
+    ]
     environment = {**os.environ, "LOPUB_FILES": str(directory / "files")}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
     assert process.stdout is not None and process.stderr is not None
-    ports = [int(re.findall(r"http://127.0.0.1:(\d+)", process.stdout.readline())[0]) for _ in range(2)]
+    ports = [
+        int(re.findall(r"http://127.0.0.1:(\d+)", process.stdout.readline())[0]) for _ in range(2)
+    ]
     console = Console(address, *ports, process, token, reader)
-    drain = threading.Thread(target=lambda: console.errors.extend(process.stderr or ()), daemon=True)
+    drain = threading.Thread(
+        target=lambda: console.errors.extend(process.stderr or ()), daemon=True
+    )
     drain.start()
     try:
         console.sign_in()
@@ -130,7 +148,10 @@ def send(console: Console, name: str, n: int, *, min_reports: int) -> str:
     campaign = people.campaign(name, min_reports=min_reports)
     store = store_at(console.address)
     entry, _ = open_campaign(store, campaign)
-    rows = [row_of(Report.from_bytes(data, campaign), entry.number) for data in people.reports(campaign, n)]
+    rows = [
+        row_of(Report.from_bytes(data, campaign), entry.number)
+        for data in people.reports(campaign, n)
+    ]
     store.write([Submission(entry.number, rows)])
     store.close()
     return f"/console/campaigns/{campaign.id}"

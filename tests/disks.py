@@ -22,7 +22,19 @@ SECTOR = 512
 def layer(directory: Path) -> Path:
     """The layer, compiled."""
     built = directory / "layer.so"
-    command = ["gcc", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", str(built), str(SOURCE), "-ldl", "-lpthread"]
+    command = [
+        "gcc",
+        "-O1",
+        "-Wall",
+        "-Werror",
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(built),
+        str(SOURCE),
+        "-ldl",
+        "-lpthread",
+    ]
     subprocess.run(command, check=True)
     return built
 
@@ -71,7 +83,11 @@ class Disk:
 
     def __init__(self, directory: Path) -> None:
         """As it is, all of it safe."""
-        self.files = {path.name: File(bytearray(path.read_bytes()), named=True) for path in directory.iterdir() if path.is_file()}
+        self.files = {
+            path.name: File(bytearray(path.read_bytes()), named=True)
+            for path in directory.iterdir()
+            if path.is_file()
+        }
         self._gone: dict[str, File] = {}
 
     def apply(self, change: Change) -> None:
@@ -88,7 +104,9 @@ class Disk:
                 file.since.clear()
             case "L":
                 lost = self.files[change.name]
-                lost.since = [earlier for earlier in lost.since if random.Random(earlier.end).random() < 0.5]
+                lost.since = [
+                    earlier for earlier in lost.since if random.Random(earlier.end).random() < 0.5
+                ]
             case "D":
                 self._gone.clear()
                 for file in self.files.values():

@@ -18,7 +18,9 @@ def python_with(*requirements: str) -> Path:
     python, ready = directory / "bin" / "python", directory / ".ready"
     wanted = "\n".join([sys.version, *requirements])
     with open(CACHE / f".{directory.name}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several test processes may want it at once; those that want another need not wait
+        fcntl.flock(
+            lock, fcntl.LOCK_EX
+        )  # several test processes may want it at once; those that want another need not wait
         if not ready.exists() or ready.read_text() != wanted:
             _made(directory, python, requirements)
             ready.write_text(wanted)
@@ -27,7 +29,17 @@ def python_with(*requirements: str) -> Path:
 
 def _made(directory: Path, python: Path, requirements: tuple[str, ...]) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(directory)], check=True)
-    install = [str(python), "-m", "pip", "install", "--quiet", "--no-compile", "--retries", "1", *requirements]
+    install = [
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--retries",
+        "1",
+        *requirements,
+    ]
     done = subprocess.run(install, capture_output=True, text=True)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]

@@ -6,19 +6,41 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub import AllAttributes, Campaign, CampaignRequest, Domain, IntegerRange, Report, Sample, Terms, make_campaign
+from lopub import (
+    AllAttributes,
+    Campaign,
+    CampaignRequest,
+    Domain,
+    IntegerRange,
+    Report,
+    Sample,
+    Terms,
+    make_campaign,
+)
 from lopub.collection.batch import ReportBatch
 from lopub.collection.dataset import Dataset
 from lopub.collection.simulation import simulate
 
 DOMAIN = Domain(tuple(IntegerRange(name=f"q{i}", minimum=0, maximum=2 + i) for i in range(8)))
 DESIGNS = {
-    "direct, sample:2, jointly": CampaignRequest(epsilon=2, mechanism="direct", view=Sample(2), jointly=True),
-    "subset, sample:2, jointly": CampaignRequest(epsilon=2, mechanism="subset", view=Sample(2), jointly=True),
-    "unary, sample:2, jointly": CampaignRequest(epsilon=2, mechanism="unary", view=Sample(2), jointly=True),
-    "unary, sample:2, separately": CampaignRequest(epsilon=2, mechanism="unary", view=Sample(2), jointly=False),
-    "hashed, sample:2, jointly": CampaignRequest(epsilon=2, mechanism="hashed", view=Sample(2), jointly=True),
-    "bloom, all, separately": CampaignRequest(flip_probability="0.5", mechanism="bloom", view=AllAttributes(), jointly=False),
+    "direct, sample:2, jointly": CampaignRequest(
+        epsilon=2, mechanism="direct", view=Sample(2), jointly=True
+    ),
+    "subset, sample:2, jointly": CampaignRequest(
+        epsilon=2, mechanism="subset", view=Sample(2), jointly=True
+    ),
+    "unary, sample:2, jointly": CampaignRequest(
+        epsilon=2, mechanism="unary", view=Sample(2), jointly=True
+    ),
+    "unary, sample:2, separately": CampaignRequest(
+        epsilon=2, mechanism="unary", view=Sample(2), jointly=False
+    ),
+    "hashed, sample:2, jointly": CampaignRequest(
+        epsilon=2, mechanism="hashed", view=Sample(2), jointly=True
+    ),
+    "bloom, all, separately": CampaignRequest(
+        flip_probability="0.5", mechanism="bloom", view=AllAttributes(), jointly=False
+    ),
 }
 
 
@@ -30,7 +52,9 @@ def honest(target: Campaign, n: int, seed: int) -> ReportBatch:
     """Reports of people whose answers depend on each other."""
     rng = np.random.default_rng(seed)
     trait = rng.random(n)
-    codes = np.column_stack([((trait + rng.random(n)) / 2 * size).astype(np.int64) for size in target.domain.sizes])
+    codes = np.column_stack(
+        [((trait + rng.random(n)) / 2 * size).astype(np.int64) for size in target.domain.sizes]
+    )
     return simulate(Dataset(target.domain, codes), target, seed=seed)
 
 
@@ -57,7 +81,9 @@ def copies(target: Campaign, n: int, seed: int) -> ReportBatch:
 
 def all_ones(target: Campaign, n: int, seed: int) -> ReportBatch:
     """Every bit set, in a view that was drawn."""
-    return ReportBatch.from_reports([_with_ones(report, target) for report in _reports(target, n, seed)], target)
+    return ReportBatch.from_reports(
+        [_with_ones(report, target) for report in _reports(target, n, seed)], target
+    )
 
 
 def liars(target: Campaign, n: int, seed: int) -> ReportBatch:
@@ -86,12 +112,16 @@ def is_possible(kind: str, target: Campaign) -> bool:
 def mixed(target: Campaign, kind: str, n: int, share: float, seed: int) -> ReportBatch:
     """n reports of which a share are fakes."""
     n_fake = round(n * share)
-    return ReportBatch.concatenated([honest(target, n - n_fake, seed), KINDS[kind](target, n_fake, seed + 10**6)])
+    return ReportBatch.concatenated(
+        [honest(target, n - n_fake, seed), KINDS[kind](target, n_fake, seed + 10**6)]
+    )
 
 
 def _with_ids_of_their_own(batch: ReportBatch, seed: int) -> ReportBatch:
     """Or they would count once."""
-    return replace(batch, ids=np.random.default_rng(seed).integers(0, 256, batch.ids.shape, dtype=np.uint8))
+    return replace(
+        batch, ids=np.random.default_rng(seed).integers(0, 256, batch.ids.shape, dtype=np.uint8)
+    )
 
 
 def _reports(target: Campaign, n: int, seed: int) -> list[Report]:

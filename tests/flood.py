@@ -60,7 +60,9 @@ class _Line(asyncio.Protocol):
             return
         status = int(self._answer[9:12])
         self._found.statuses[status] += 1
-        self._found.n_without_retry_after += status == 503 and b"retry-after: " not in self._answer.lower()
+        self._found.n_without_retry_after += (
+            status == 503 and b"retry-after: " not in self._answer.lower()
+        )
         hangs_up = b"connection: close" in self._answer.lower()
         self._answer, self._waits = b"", False
         if hangs_up:
@@ -92,8 +94,13 @@ async def _flood(port: int, requests: Iterator[bytes], rate: float, seconds: flo
 
     async def on_a_new_line(request: bytes) -> None:
         try:
-            own = (f"127.0.0.{2 + next(number) % 250}", 0)  # one address alone has too few ports for a minute of new connections
-            _, line = await loop.create_connection(lambda: _Line(found, free), "127.0.0.1", port, local_addr=own)
+            own = (
+                f"127.0.0.{2 + next(number) % 250}",
+                0,
+            )  # one address alone has too few ports for a minute of new connections
+            _, line = await loop.create_connection(
+                lambda: _Line(found, free), "127.0.0.1", port, local_addr=own
+            )
             line.ask(request)
         except OSError:
             found.statuses[0] += 1
@@ -124,7 +131,14 @@ def allow_files(wanted: int = 100_000) -> None:
 
 
 def _run(
-    port: int, target: bytes, template: bytes, per_request: int, rate: float, seconds: float, answer: Answer, core: int
+    port: int,
+    target: bytes,
+    template: bytes,
+    per_request: int,
+    rate: float,
+    seconds: float,
+    answer: Answer,
+    core: int,
 ) -> None:
     os.sched_setaffinity(0, {core})
     allow_files()
@@ -143,7 +157,14 @@ def _run(
 
 
 def flooded(
-    port: int, campaign: Campaign, template: bytes, *, rate: float, seconds: float, per_request: int = 20, core: int = 0
+    port: int,
+    campaign: Campaign,
+    template: bytes,
+    *,
+    rate: float,
+    seconds: float,
+    per_request: int = 20,
+    core: int = 0,
 ) -> Flooded:
     """So many requests per second, for so long."""
     context = multiprocessing.get_context("fork")

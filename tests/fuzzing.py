@@ -32,7 +32,11 @@ READERS = [
         "lopub.forecast.relevant",
         "lopub.inference.expressions",
     ),
-    *("lopub.collection.batch.report_files", "lopub.collection.batch.framed", "lopub.collection.counts.count_files"),
+    *(
+        "lopub.collection.batch.report_files",
+        "lopub.collection.batch.framed",
+        "lopub.collection.counts.count_files",
+    ),
 ]
 """What is watched."""
 try:
@@ -121,7 +125,9 @@ def _counted(batch: ReportBatch, path: Path) -> None:
             str(path.with_suffix(".parquet")),
             "--force",
         ]
-        subprocess.run(command, check=True, capture_output=True, env=os.environ | {"NUMBA_DISABLE_JIT": "0"})
+        subprocess.run(
+            command, check=True, capture_output=True, env=os.environ | {"NUMBA_DISABLE_JIT": "0"}
+        )
 
 
 def seeds(target: str, directory: Path) -> None:
@@ -169,7 +175,13 @@ def fuzz(target: str, runs: int, corpus: Path | None) -> int:
 
 def changed(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """Every place in a document, with what could stand there instead."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, each in inner:
         yield from changed(each, (*path, key))
     if isinstance(value, list) and value:
@@ -189,7 +201,9 @@ def costly() -> int:
                 for key in path[:-1]:
                     place = place[key]
                 place[path[-1]] = value
-            data = json.dumps(other, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
+            data = json.dumps(
+                other, separators=(",", ":"), sort_keys=True, ensure_ascii=False
+            ).encode()
             started = time.process_time()
             with contextlib.suppress(LopubError):
                 Campaign.from_bytes(data)
@@ -206,7 +220,9 @@ def main() -> int:
     parser.add_argument("targets", nargs="+", choices=["all", "costly", *TARGETS], metavar="TARGET")
     parser.add_argument("--runs", type=int)
     parser.add_argument("--corpus", type=Path)
-    parser.add_argument("--here", action="store_true", help="in this process, which ends with the fuzzer")
+    parser.add_argument(
+        "--here", action="store_true", help="in this process, which ends with the fuzzer"
+    )
     asked = parser.parse_args()
     if asked.here:
         (target,) = asked.targets
@@ -224,7 +240,9 @@ def is_green(target: str, runs: int | None, corpus: Path | None) -> bool:
     runs = 0 if target == "costly" else runs or TARGETS[target][1]
     started = time.monotonic()
     kept = ["--corpus", str(corpus)] if corpus else []
-    done = subprocess.run([sys.executable, __file__, target, "--here", "--runs", str(runs), *kept], check=False)
+    done = subprocess.run(
+        [sys.executable, __file__, target, "--here", "--runs", str(runs), *kept], check=False
+    )
     if done.returncode == 0 and runs:
         note_figures("fuzzing", target, runs=runs, failures=0, seconds=time.monotonic() - started)
     return done.returncode == 0

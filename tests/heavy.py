@@ -35,10 +35,23 @@ def spelt(value: Json) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
 
 
-def campaign(fields: list[Json], view: Json, mechanism: Json, *, jointly: bool = False, **more: Json) -> bytes:
+def campaign(
+    fields: list[Json], view: Json, mechanism: Json, *, jointly: bool = False, **more: Json
+) -> bytes:
     """The bytes, with a false claim: loading does all of its work before it says which would be true."""
-    privacy = {"epsilon": "0.000001", "randomize": "jointly" if jointly else "separately", "view": view}
-    parts = {"format": 1, "language": "en", "min_reports": 1, "name": "heavy", "schema": {"fields": fields}, **more}
+    privacy = {
+        "epsilon": "0.000001",
+        "randomize": "jointly" if jointly else "separately",
+        "view": view,
+    }
+    parts = {
+        "format": 1,
+        "language": "en",
+        "min_reports": 1,
+        "name": "heavy",
+        "schema": {"fields": fields},
+        **more,
+    }
     return spelt({**parts, "privacy": privacy, "mechanism": mechanism})
 
 
@@ -57,7 +70,11 @@ def boolean(name: str) -> Json:
 
 
 def integer(name: str, maximum: int, minimum: int = 0) -> Json:
-    return {"name": name, "type": "integer", "constraints": {"required": True, "minimum": minimum, "maximum": maximum}}
+    return {
+        "name": name,
+        "type": "integer",
+        "constraints": {"required": True, "minimum": minimum, "maximum": maximum},
+    }
 
 
 def categorical(name: str, values: list[str]) -> Json:
@@ -73,7 +90,12 @@ def categorical(name: str, values: list[str]) -> Json:
 
 def binned(name: str, edges: list[str]) -> Json:
     constraints = {"required": True, "minimum": edges[0], "maximum": edges[-1]}
-    return {"name": name, "type": "number", "bins": {"clamp": False, "edges": edges}, "constraints": constraints}
+    return {
+        "name": name,
+        "type": "number",
+        "bins": {"clamp": False, "edges": edges},
+        "constraints": constraints,
+    }
 
 
 def booleans(n: int) -> list[Json]:
@@ -123,7 +145,9 @@ def all_pairs_of_100_attributes_listed_separately() -> bytes:
 
 @heavy
 def all_pairs_of_256_attributes_listed_separately_with_filters() -> bytes:
-    return campaign([integer(f"{i:x}", 99) for i in range(256)], listed(pairs_of(256)), filters(128, 4, 2))
+    return campaign(
+        [integer(f"{i:x}", 99) for i in range(256)], listed(pairs_of(256)), filters(128, 4, 2)
+    )
 
 
 @heavy
@@ -133,14 +157,23 @@ def all_pairs_of_256_attributes_listed_jointly() -> bytes:
 
 @heavy
 def five_thousand_labels_in_many_languages() -> bytes:
-    fields = [categorical(f"q{i}", ["ja", "nein", "weiß nicht", "andere", "keine"]) for i in range(200)]
+    fields = [
+        categorical(f"q{i}", ["ja", "nein", "weiß nicht", "andere", "keine"]) for i in range(200)
+    ]
     labels = {field["name"]: dict.fromkeys(field["constraints"]["enum"], "çà") for field in fields}
-    return campaign(fields, TWO, odds("subset", 2), translations={f"x{chr(97 + i)}": {"labels": labels} for i in range(24)})
+    return campaign(
+        fields,
+        TWO,
+        odds("subset", 2),
+        translations={f"x{chr(97 + i)}": {"labels": labels} for i in range(24)},
+    )
 
 
 @heavy
 def forty_thousand_cities() -> bytes:
-    return campaign([categorical("city", [f"Città numero {i}" for i in range(40_000)])], ALL, odds("direct", 1))
+    return campaign(
+        [categorical("city", [f"Città numero {i}" for i in range(40_000)])], ALL, odds("direct", 1)
+    )
 
 
 @heavy
@@ -153,14 +186,21 @@ def the_largest_filters_of_one_attribute() -> bytes:
 
 @heavy
 def wide_integers() -> bytes:
-    return campaign([integer(f"{i:x}", 65_535) for i in range(4096)], TWO, odds("direct", 1), jointly=True)
+    return campaign(
+        [integer(f"{i:x}", 65_535) for i in range(4096)], TWO, odds("direct", 1), jointly=True
+    )
 
 
 @heavy
 def as_many_candidates_as_may_be_each_translated() -> bytes:
     fields = [integer(f"{i:x}", 65_535) for i in range(4)]
     labels = {str(i): "" for i in range(65_536)}
-    return campaign(fields, ALL, odds("direct", 4), translations={f"x{c}": {"labels": {"0": labels, "1": labels}} for c in "ab"})
+    return campaign(
+        fields,
+        ALL,
+        odds("direct", 4),
+        translations={f"x{c}": {"labels": {"0": labels, "1": labels}} for c in "ab"},
+    )
 
 
 @heavy
@@ -175,7 +215,9 @@ def marks_that_decompose_into_marks() -> bytes:
 
 @heavy
 def runs_of_marks_as_long_as_may_be() -> bytes:
-    return campaign(booleans(2), ALL, odds("direct", 2), title=("q" + "\u0327" * 15 + "\u0301" * 15) * 65_000)
+    return campaign(
+        booleans(2), ALL, odds("direct", 2), title=("q" + "\u0327" * 15 + "\u0301" * 15) * 65_000
+    )
 
 
 @heavy
@@ -198,7 +240,9 @@ def many_small_texts_with_marks() -> bytes:
 
 @heavy
 def jointly_filtered_fill_of_many_booleans() -> bytes:
-    return campaign(booleans(40), {"kind": "fill", "cells": 65_536}, filters(128, 4, 1), jointly=True)
+    return campaign(
+        booleans(40), {"kind": "fill", "cells": 65_536}, filters(128, 4, 1), jointly=True
+    )
 
 
 @heavy
@@ -229,7 +273,9 @@ def crowded_filters_as_many_hashes_as_bits_but_one() -> bytes:
 
 @heavy
 def one_hash_of_65536_bits() -> bytes:
-    return campaign([integer(f"{i:x}", 3) for i in range(4096)], ONE, filters(65_536, 1, 1, salt="22"))
+    return campaign(
+        [integer(f"{i:x}", 3) for i in range(4096)], ONE, filters(65_536, 1, 1, salt="22")
+    )
 
 
 @heavy
@@ -245,17 +291,25 @@ def a_salt_of_a_million_letters() -> bytes:
 @heavy
 def a_long_salt_of_many_filters() -> bytes:
     """Which is too much to hash; to find that out must not take as long."""
-    return campaign([integer(f"{i:x}", 1) for i in range(4000)], ONE, filters(65_536, 1, 1, salt="s" * 3_000_000))
+    return campaign(
+        [integer(f"{i:x}", 1) for i in range(4000)],
+        ONE,
+        filters(65_536, 1, 1, salt="s" * 3_000_000),
+    )
 
 
 @heavy
 def a_salt_as_long_as_can_be_hashed() -> bytes:
-    return campaign([integer(f"{i:x}", 1) for i in range(5)], ONE, filters(65_536, 1, 1, salt="s" * 3_300_000))
+    return campaign(
+        [integer(f"{i:x}", 1) for i in range(5)], ONE, filters(65_536, 1, 1, salt="s" * 3_300_000)
+    )
 
 
 @heavy
 def a_long_salt_hashed_as_often_as_may_be() -> bytes:
-    return campaign([integer(f"{i:x}", 1) for i in range(1000)], ONE, filters(65_536, 1, 1, salt="s" * 16_000))
+    return campaign(
+        [integer(f"{i:x}", 1) for i in range(1000)], ONE, filters(65_536, 1, 1, salt="s" * 16_000)
+    )
 
 
 @heavy
@@ -298,7 +352,14 @@ def sets_of_every_size_with_hashed_attributes() -> bytes:
 def permanent(fields: list[Json], view: Json, mechanism: Json, **more: Json) -> bytes:
     """In rounds over one permanent answer, of so many people that any view may be kept."""
     schedule = {"opens": "2026-01-01", "closes": "2026-01-04", "repeat": REPEAT}
-    value = json.loads(campaign(fields, view, mechanism, **{"format": 2, "schedule": schedule, "min_reports": 10**9, **more}))
+    value = json.loads(
+        campaign(
+            fields,
+            view,
+            mechanism,
+            **{"format": 2, "schedule": schedule, "min_reports": 10**9, **more},
+        )
+    )
     value["privacy"]["lifetime_epsilon"] = "0.000001"
     return spelt(value)
 
@@ -330,7 +391,9 @@ def permanent_answers_over_blocks_of_a_thousand_sizes() -> bytes:
     fields = [integer(f"{i:x}", i) for i in range(1, 600)]
     names = [f"{i:x}" for i in range(1, 600)]
     views = (
-        [[name] for name in names] + [[names[0], name] for name in names[424:]] + [[names[1], name] for name in names[340:590]]
+        [[name] for name in names]
+        + [[names[0], name] for name in names[424:]]
+        + [[names[1], name] for name in names[340:590]]
     )
     return permanent(fields, listed(views), kept_odds(1), jointly=True)
 
@@ -343,13 +406,25 @@ def noise_for_numbers_of_blocks_that_nobody_makes() -> bytes:
 @heavy
 def four_thousand_translations() -> bytes:
     titles = {f"{i:x}": "é" for i in range(60)}
-    tags = [f"x{a}{b}{c}" for a in "abcdefghijklmnop" for b in "abcdefghijklmnop" for c in "abcdefghijklmnop"]
-    return campaign(booleans(4096), TWO, odds("direct", 2), translations={tag: {"titles": titles} for tag in tags})
+    tags = [
+        f"x{a}{b}{c}"
+        for a in "abcdefghijklmnop"
+        for b in "abcdefghijklmnop"
+        for c in "abcdefghijklmnop"
+    ]
+    return campaign(
+        booleans(4096),
+        TWO,
+        odds("direct", 2),
+        translations={tag: {"titles": titles} for tag in tags},
+    )
 
 
 @heavy
 def a_quarter_million_translations() -> bytes:
-    return campaign(booleans(2), ALL, odds("direct", 2), translations={f"aa-{i:x}": {} for i in range(261_000)})
+    return campaign(
+        booleans(2), ALL, odds("direct", 2), translations={f"aa-{i:x}": {} for i in range(261_000)}
+    )
 
 
 @heavy
@@ -360,13 +435,21 @@ def a_language_of_a_million_parts() -> bytes:
 @heavy
 def a_hundred_thousand_categories() -> bytes:
     values = [f"{i:x}" for i in range(100_000)]
-    return campaign([categorical("a", values[:50_000]), categorical("b", values[50_000:])], ALL, odds("subset", 2))
+    return campaign(
+        [categorical("a", values[:50_000]), categorical("b", values[50_000:])],
+        ALL,
+        odds("subset", 2),
+    )
 
 
 @heavy
 def a_hundred_thousand_categories_the_last_of_them_unprintable() -> bytes:
     values = [f"{i:x}é" for i in range(82_000)]
-    return campaign([categorical("a", values[:41_000]), categorical("b", [*values[41_000:], "\u007f"])], ALL, odds("subset", 2))
+    return campaign(
+        [categorical("a", values[:41_000]), categorical("b", [*values[41_000:], "\u007f"])],
+        ALL,
+        odds("subset", 2),
+    )
 
 
 @heavy
@@ -388,13 +471,17 @@ def an_edge_of_a_million_digits() -> bytes:
 
 @heavy
 def names_as_long_as_may_be() -> bytes:
-    return campaign([boolean(f"{i:04x}" + "é" * 490) for i in range(4000)], ALL, odds("direct", 4000))
+    return campaign(
+        [boolean(f"{i:04x}" + "é" * 490) for i in range(4000)], ALL, odds("direct", 4000)
+    )
 
 
 @heavy
 def fields_with_every_text() -> bytes:
     more = {"title": "é\u0416", "question": "ça", "description": "\u0301"}
-    return campaign([{**boolean(f"{i:x}é"), **more} for i in range(4096)], ALL, odds("direct", 4096))
+    return campaign(
+        [{**boolean(f"{i:x}é"), **more} for i in range(4096)], ALL, odds("direct", 4096)
+    )
 
 
 @heavy
@@ -550,7 +637,12 @@ def yes(name: str) -> Json:
 
 def ticks(name: str, values: list[str], **constraints: Json) -> Json:
     categories = [{"label": value, "value": value} for value in values]
-    return {"name": name, "type": "list", "categories": categories, "constraints": {"required": True, **constraints}}
+    return {
+        "name": name,
+        "type": "list",
+        "categories": categories,
+        "constraints": {"required": True, **constraints},
+    }
 
 
 def dated(name: str, period: str, minimum: Json, maximum: Json) -> Json:
@@ -566,13 +658,19 @@ def sixty_lists_of_sixty_four_options() -> bytes:
 
 @heavy
 def a_survey_of_two_hundred_questions_each_for_some() -> bytes:
-    fields = [boolean("0"), *(only_if(boolean(f"{i:x}"), yes(f"{i // 2:x}")) for i in range(1, 200))]
+    fields = [
+        boolean("0"),
+        *(only_if(boolean(f"{i:x}"), yes(f"{i // 2:x}")) for i in range(1, 200)),
+    ]
     return questionnaire(fields, TWO, odds("direct", 2))
 
 
 @heavy
 def a_chain_of_four_thousand_conditions() -> bytes:
-    fields = [boolean("0"), *(only_if(boolean(f"{i:x}"), yes(f"{i - 1:x}")) for i in range(1, 4096))]
+    fields = [
+        boolean("0"),
+        *(only_if(boolean(f"{i:x}"), yes(f"{i - 1:x}")) for i in range(1, 4096)),
+    ]
     return questionnaire(fields, TWO, odds("direct", 2))
 
 
@@ -603,21 +701,28 @@ def conditions_as_deep_as_may_be_on_every_question() -> bytes:
 
 @heavy
 def a_condition_with_a_hundred_thousand_parts() -> bytes:
-    return questionnaire([boolean("0"), only_if(boolean("1"), {"or": [yes("0")] * 100_000})], ALL, odds("direct", 2))
+    return questionnaire(
+        [boolean("0"), only_if(boolean("1"), {"or": [yes("0")] * 100_000})], ALL, odds("direct", 2)
+    )
 
 
 @heavy
 def one_of_sixty_thousand_answers() -> bytes:
     values = [f"{i:x}" for i in range(40_000)]
     condition = {"field": "a", "oneOf": values[::2]}
-    return questionnaire([categorical("a", values), only_if(boolean("b"), condition)], ALL, odds("direct", 2))
+    return questionnaire(
+        [categorical("a", values), only_if(boolean("b"), condition)], ALL, odds("direct", 2)
+    )
 
 
 @heavy
 def long_answers_compared_by_every_question() -> bytes:
     values = [f"{i}" + "é" * 400 for i in range(200)]
     condition = {"field": "city", "oneOf": values[:20]}
-    fields = [categorical("city", values), *(only_if(boolean(f"{i:x}"), condition) for i in range(200))]
+    fields = [
+        categorical("city", values),
+        *(only_if(boolean(f"{i:x}"), condition) for i in range(200)),
+    ]
     return questionnaire(fields, TWO, odds("direct", 2))
 
 
@@ -653,7 +758,9 @@ def weeks_of_a_thousand_years() -> bytes:
 
 @heavy
 def dates_beyond_the_calendar() -> bytes:
-    return questionnaire([dated(f"{i:x}", "year", -(10**i), 10**i) for i in range(1000)], TWO, odds("direct", 2))
+    return questionnaire(
+        [dated(f"{i:x}", "year", -(10**i), 10**i) for i in range(1000)], TWO, odds("direct", 2)
+    )
 
 
 @heavy
@@ -661,7 +768,9 @@ def a_questionnaire_in_two_hundred_languages() -> bytes:
     fields = [ticks(f"q{i}", [f"{j}" for j in range(20)]) for i in range(40)]
     labels = {field["name"]: {f"{j}": "ç" for j in range(20)} for field in fields}
     tags = [f"x{a}{b}" for a in "abcdefghijklmno" for b in "abcdefghijklmn"]
-    return questionnaire(fields, TWO, odds("direct", 2), translations={tag: {"labels": labels} for tag in tags})
+    return questionnaire(
+        fields, TWO, odds("direct", 2), translations={tag: {"labels": labels} for tag in tags}
+    )
 
 
 # ---- measuring
@@ -671,7 +780,9 @@ def loaded(data: bytes) -> str:
     try:
         Campaign.from_bytes(data)
     except CampaignError as error:
-        return f"refused: {error}" if error.reason else f"refused without one of the reasons: {error}"
+        return (
+            f"refused: {error}" if error.reason else f"refused without one of the reasons: {error}"
+        )
     return "loaded"
 
 
@@ -694,7 +805,12 @@ def measured(name: str) -> Json:
         outcome = loaded(data)
         seconds = time.process_time() - before
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        os.write(writing, json.dumps({"name": name, "outcome": outcome[:300], "seconds": seconds, "mebibytes": peak}).encode())
+        os.write(
+            writing,
+            json.dumps(
+                {"name": name, "outcome": outcome[:300], "seconds": seconds, "mebibytes": peak}
+            ).encode(),
+        )
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:

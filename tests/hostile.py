@@ -41,7 +41,9 @@ def _run(port: int, beginnings: Sequence[bytes], seconds: float) -> None:
 @contextmanager
 def attacked(port: int, beginnings: Sequence[bytes], *, seconds: float = 1.0) -> Iterator[None]:
     """While so many connections, each with its beginning, send a byte at a time, and come back when they are cut."""
-    process = multiprocessing.get_context("fork").Process(target=_run, args=(port, list(beginnings), seconds), daemon=True)
+    process = multiprocessing.get_context("fork").Process(
+        target=_run, args=(port, list(beginnings), seconds), daemon=True
+    )
     process.start()
     time.sleep(1)  # until all have connected
     try:

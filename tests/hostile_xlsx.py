@@ -47,14 +47,18 @@ def book(rows: bytes, strings: bytes = b"") -> Parts:
     sheet = b'<sheets><sheet name="survey" sheetId="1" r:id="rId1"/></sheets>'
     return {
         "[Content_Types].xml": TYPES,
-        "_rels/.rels": RELATIONS % (b'<Relationship Id="rId1" Type="%b/officeDocument" Target="xl/workbook.xml"/>' % OFFICE),
-        "xl/workbook.xml": b'<workbook xmlns="%b" xmlns:r="%b">%b</workbook>' % (MAIN, OFFICE, sheet),
+        "_rels/.rels": RELATIONS
+        % (b'<Relationship Id="rId1" Type="%b/officeDocument" Target="xl/workbook.xml"/>' % OFFICE),
+        "xl/workbook.xml": b'<workbook xmlns="%b" xmlns:r="%b">%b</workbook>'
+        % (MAIN, OFFICE, sheet),
         "xl/_rels/workbook.xml.rels": RELATIONS
         % (
             b'<Relationship Id="rId1" Type="%b/worksheet" Target="worksheets/sheet1.xml"/>' % OFFICE
-            + b'<Relationship Id="rId2" Type="%b/sharedStrings" Target="sharedStrings.xml"/>' % OFFICE
+            + b'<Relationship Id="rId2" Type="%b/sharedStrings" Target="sharedStrings.xml"/>'
+            % OFFICE
         ),
-        "xl/worksheets/sheet1.xml": b'<worksheet xmlns="%b"><sheetData>%b</sheetData></worksheet>' % (MAIN, rows),
+        "xl/worksheets/sheet1.xml": b'<worksheet xmlns="%b"><sheetData>%b</sheetData></worksheet>'
+        % (MAIN, rows),
         "xl/sharedStrings.xml": b'<sst xmlns="%b">%b</sst>' % (MAIN, strings),
     }
 
@@ -89,7 +93,10 @@ def macros() -> Parts:
 @hostile
 def entities_that_grow() -> Parts:
     laughs = b"".join(b'<!ENTITY l%d "%b">' % (i, b"&l%d;" % (i - 1) * 10) for i in range(1, 10))
-    return {**book(head(3)), "xl/sharedStrings.xml": b'<!DOCTYPE x [<!ENTITY l0 "ha">%b]><sst>&l9;</sst>' % laughs}
+    return {
+        **book(head(3)),
+        "xl/sharedStrings.xml": b'<!DOCTYPE x [<!ENTITY l0 "ha">%b]><sst>&l9;</sst>' % laughs,
+    }
 
 
 @hostile

@@ -54,7 +54,12 @@ Outcome = TypeVar("Outcome")
 
 def small_domain(*sizes: int) -> Domain:
     """Attributes a, b, c … with so many candidates each."""
-    return Domain(tuple(Categorical(name=chr(97 + i), values=tuple(map(str, range(n)))) for i, n in enumerate(sizes)))
+    return Domain(
+        tuple(
+            Categorical(name=chr(97 + i), values=tuple(map(str, range(n))))
+            for i, n in enumerate(sizes)
+        )
+    )
 
 
 def small_campaign(*sizes: int, **wish: object) -> Campaign:
@@ -95,7 +100,9 @@ def neighbours(rate: Fraction) -> tuple[Fraction, ...]:
 
 def rate_violations(what: str, count: int, n: int, rate: Fraction) -> list[str]:
     """What is wrong with a count of n that should come from this rate, and from no rate a little off."""
-    found = [] if fits(count, n, rate) else [f"{what}: {count} of {n}, the law says {float(rate):.4f}"]
+    found = (
+        [] if fits(count, n, rate) else [f"{what}: {count} of {n}, the law says {float(rate):.4f}"]
+    )
     for wrong in neighbours(rate):
         if fits(count, n, wrong):
             found.append(f"{what}: {count} of {n} {ALSO_FITS} {float(wrong):.4f}")
@@ -104,7 +111,13 @@ def rate_violations(what: str, count: int, n: int, rate: Fraction) -> list[str]:
 
 def reports_to_refuse_neighbours(rate: Fraction) -> int:
     """How many reports put a rate's neighbours APART standard deviations away."""
-    return max((math.ceil(APART**2 * rate * (1 - rate) / (wrong - rate) ** 2) for wrong in neighbours(rate)), default=1)
+    return max(
+        (
+            math.ceil(APART**2 * rate * (1 - rate) / (wrong - rate) ** 2)
+            for wrong in neighbours(rate)
+        ),
+        default=1,
+    )
 
 
 # ---- the stated law
@@ -120,7 +133,9 @@ def view_law(campaign: Campaign) -> dict[Clique, Fraction]:
         case Sample():
             return in_proportion(Counter(combinations(positions, rule.n_sampled)))
         case Fill():
-            return in_proportion(Counter(filled(order, sizes, rule.cells) for order in permutations(positions)))
+            return in_proportion(
+                Counter(filled(order, sizes, rule.cells) for order in permutations(positions))
+            )
         case Listed():
             return in_proportion(dict(zip(rule.sets, rule.weights, strict=True)))
     raise AssertionError(f"no law is written down for {rule}")
@@ -151,7 +166,11 @@ def inputs_of(campaign: Campaign, view: Clique, record: Record) -> list[int]:
 
 def n_positions(channel: Channel) -> int:
     """Bits of the block's law; a `direct` or `hashed` number counts as one bit a cell."""
-    return channel.n_candidates if isinstance(channel, (DirectChannel, HashedChannel)) else channel.width
+    return (
+        channel.n_candidates
+        if isinstance(channel, (DirectChannel, HashedChannel))
+        else channel.width
+    )
 
 
 class BlockLaw:
@@ -168,7 +187,9 @@ class BlockLaw:
         if isinstance(self.channel, DirectChannel):
             return Fraction(0)
         if isinstance(self.channel, SubsetChannel):
-            return self._held_together(i, j, self.channel.subset_size, self.channel.n_candidates - 1)
+            return self._held_together(
+                i, j, self.channel.subset_size, self.channel.n_candidates - 1
+            )
         if isinstance(self.channel, HashedChannel):
             return self._fallen_together(i, j, self.channel.n_values, self.channel.n_digits)
         return self.rates[i] * self.rates[j]
@@ -184,7 +205,9 @@ class BlockLaw:
         1 / g, and the value is kept. Else both fall anywhere, independently."""
         own, one, other = (digits_of(cell, g, t) for cell in (self.candidate, i, j))
         away = [[(a - b) % g for a, b in zip(digits, own, strict=True)] for digits in (one, other)]
-        on_one_line = any([factor * a % g for a in away[0]] == away[1] for factor in range(g)) or not any(away[0])
+        on_one_line = any(
+            [factor * a % g for a in away[0]] == away[1] for factor in range(g)
+        ) or not any(away[0])
         return self.p / g if on_one_line else Fraction(1, g * g)
 
     def parts_of_number(self, output: int) -> Iterator[tuple[str, int]]:
@@ -194,14 +217,23 @@ class BlockLaw:
             function, sent = divmod(self.channel.number(output), g)
             coefficients = digits_of(function, g, t)
             yield "moved by", (sent - fallen(coefficients, digits_of(self.candidate, g, t), g)) % g
-            yield from ((f"coefficient {place}", coefficient) for place, coefficient in enumerate(coefficients))
+            yield from (
+                (f"coefficient {place}", coefficient)
+                for place, coefficient in enumerate(coefficients)
+            )
 
     def rates_of_number(self) -> dict[tuple[str, int], Fraction]:
         if not isinstance(self.channel, HashedChannel):
             return {}
         g, places = self.channel.n_values, range(self.channel.n_digits)
-        moved = {("moved by", step): (1 - self.p) / (g - 1) if step else self.p for step in range(g)}
-        return moved | {(f"coefficient {place}", value): Fraction(1, g) for place in places for value in range(g)}
+        moved = {
+            ("moved by", step): (1 - self.p) / (g - 1) if step else self.p for step in range(g)
+        }
+        return moved | {
+            (f"coefficient {place}", value): Fraction(1, g)
+            for place in places
+            for value in range(g)
+        }
 
 
 def digits_of(number: int, base: int, n_digits: int) -> list[int]:
@@ -214,14 +246,22 @@ class ViewedLaw:
 
     def __init__(self, campaign: Campaign, view: Clique, record: Record) -> None:
         inputs = inputs_of(campaign, view, record)
-        self.blocks = [BlockLaw(*block) for block in zip(campaign.channels(view), inputs, strict=True)]
+        self.blocks = [
+            BlockLaw(*block) for block in zip(campaign.channels(view), inputs, strict=True)
+        ]
         self.rates = [rate for block in self.blocks for rate in block.rates]
-        self.places = [(b, i) for b, block in enumerate(self.blocks) for i in range(len(block.rates))]
+        self.places = [
+            (b, i) for b, block in enumerate(self.blocks) for i in range(len(block.rates))
+        ]
 
     def agreement(self, one: int, other: int) -> Fraction:
         """The rate at which two positions are equal; with their own rates it fixes their joint law."""
         (block, i), (another, j) = self.places[one], self.places[other]
-        both = self.blocks[block].together(i, j) if block == another else self.rates[one] * self.rates[other]
+        both = (
+            self.blocks[block].together(i, j)
+            if block == another
+            else self.rates[one] * self.rates[other]
+        )
         return 1 - self.rates[one] - self.rates[other] + 2 * both
 
     def agreements(self) -> Iterator[tuple[int, int, Fraction]]:
@@ -247,7 +287,11 @@ def enough_reports(campaign: Campaign, records: Iterable[Record]) -> int:
 
 
 def violations(
-    encode: Encoder, campaign: Campaign, *, records: Sequence[Record] | None = None, n: int | None = None
+    encode: Encoder,
+    campaign: Campaign,
+    *,
+    records: Sequence[Record] | None = None,
+    n: int | None = None,
 ) -> list[str]:
     """What is wrong with the encoder: nothing, or one sentence for each broken rate."""
     records = covering_records(campaign) if records is None else records
@@ -261,7 +305,12 @@ def violations(
 
 def refuses(encode: Encoder, campaign: Campaign, *, records: Sequence[Record], n: int) -> bool:
     """Whether an encoder is found to break the law by so many reports of a record; most that do, an eighth of them gives away."""
-    found = (text for part in (n // 8, n) for one in records for text in violations(encode, campaign, records=[one], n=part))
+    found = (
+        text
+        for part in (n // 8, n)
+        for one in records
+        for text in violations(encode, campaign, records=[one], n=part)
+    )
     return any(ALSO_FITS not in text for text in found)
 
 
@@ -276,7 +325,10 @@ def record_violations(campaign: Campaign, record: Record, wires: Sequence[bytes]
         law, bits = ViewedLaw(campaign, view, record), Counter[int]()
         for outputs, count in outcomes.items():
             bits[joined(campaign.channels(view), outputs)] += count
-        found += [f"view {view}, {violation}" for violation in bit_violations(law, bits) + number_violations(law, outcomes)]
+        found += [
+            f"view {view}, {violation}"
+            for violation in bit_violations(law, bits) + number_violations(law, outcomes)
+        ]
     return found
 
 
@@ -322,7 +374,9 @@ def positions_of(channel: Channel, output: int) -> int:
         function, sent = divmod(channel.number(output), channel.n_values)
         coefficients = digits_of(function, channel.n_values, channel.n_digits)
         return sum(
-            1 << x for x, digits in enumerate(all_digits(channel)) if fallen(coefficients, digits, channel.n_values) == sent
+            1 << x
+            for x, digits in enumerate(all_digits(channel))
+            if fallen(coefficients, digits, channel.n_values) == sent
         )
     return 1 << channel.cell(output) if isinstance(channel, DirectChannel) else output
 
@@ -342,7 +396,9 @@ def id_violations(wires: Sequence[bytes]) -> list[str]:
     """Ids that come back, or whose bits are no fair coins."""
     ids = [wire[9 : 9 + ID_BYTES] for wire in wires]
     found = [] if len(set(ids)) == len(ids) else ["an id comes back"]
-    coins = np.unpackbits(np.frombuffer(b"".join(ids), dtype=np.uint8).reshape(len(ids), ID_BYTES), axis=1).sum(axis=0)
+    coins = np.unpackbits(
+        np.frombuffer(b"".join(ids), dtype=np.uint8).reshape(len(ids), ID_BYTES), axis=1
+    ).sum(axis=0)
     wrong = [bit for bit, count in enumerate(coins.tolist()) if not fits(count, len(ids), 0.5)]
     return found + [f"bit {bit} of the id is no fair coin" for bit in wrong]
 
@@ -353,7 +409,9 @@ def view_violations(campaign: Campaign, tally: dict[Clique, Counter[tuple[int, .
     n = sum(outcomes.total() for outcomes in tally.values())
     found = [f"view {view} cannot be drawn" for view in tally if view not in law]
     for view, probability in law.items():
-        found += rate_violations(f"view {view}", tally[view].total() if view in tally else 0, n, probability)
+        found += rate_violations(
+            f"view {view}", tally[view].total() if view in tally else 0, n, probability
+        )
     return found
 
 
@@ -371,7 +429,9 @@ def bit_violations(law: ViewedLaw, outcomes: Counter[int]) -> list[str]:
 
 def ones_together(outcomes: Counter[int], n_bits: int) -> np.ndarray:
     """How often two bits are ones together, shape (n_bits, n_bits); on the diagonal, how often each is one."""
-    bits = np.array([[outcome >> i & 1 for i in range(n_bits)] for outcome in outcomes], dtype=np.int64)
+    bits = np.array(
+        [[outcome >> i & 1 for i in range(n_bits)] for outcome in outcomes], dtype=np.int64
+    )
     return (bits.T * np.array(list(outcomes.values()))) @ bits
 
 
@@ -404,7 +464,9 @@ def wide_violations(channel: Channel, candidate: int, n: int) -> list[str]:
     for stride in STRIDES:
         pairs = [(i, i + stride) for i in range(width - stride)]
         rates = [float(1 - law.rates[i] - law.rates[j] + 2 * law.together(i, j)) for i, j in pairs]
-        equal = (bits[:, : width - stride] == bits[:, stride:]).sum(axis=0) if pairs else np.empty(0)
+        equal = (
+            (bits[:, : width - stride] == bits[:, stride:]).sum(axis=0) if pairs else np.empty(0)
+        )
         found += misfits(f"{stride} apart, bit", equal, n, rates)
     return found
 
@@ -414,15 +476,25 @@ def cell_violations(channel: DirectChannel, candidate: int, cells: list[int]) ->
     k, n = channel.n_candidates, len(cells)
     if max(cells) >= k:
         return [f"cell {max(cells)} of {k}"]
-    edges = sorted({*(k * i // N_BINS for i in range(N_BINS + 1)), *(edge for edge in (256, 65_536) if edge < k)})
+    edges = sorted(
+        {
+            *(k * i // N_BINS for i in range(N_BINS + 1)),
+            *(edge for edge in (256, 65_536) if edge < k),
+        }
+    )
     others = [cell for cell in cells if cell != candidate]
     counts = np.histogram(others, bins=edges)[0]
     q = float(channel.law().q)
     widths = [high - low - (low <= candidate < high) for low, high in pairwise(edges)]
     found = misfits("the true cell", np.array([n - len(others)]), n, [float(channel.law().p)])
     found += misfits("bin", counts, n, [q * width for width in widths])
-    low_bits = [np.bincount(np.array(others) >> shift & 1, minlength=2)[1] for shift in range((k - 1).bit_length() - 1)]
-    expected = [q * ones_below(k, shift) - q * (candidate >> shift & 1) for shift in range(len(low_bits))]
+    low_bits = [
+        np.bincount(np.array(others) >> shift & 1, minlength=2)[1]
+        for shift in range((k - 1).bit_length() - 1)
+    ]
+    expected = [
+        q * ones_below(k, shift) - q * (candidate >> shift & 1) for shift in range(len(low_bits))
+    ]
     return found + misfits("binary digit", np.array(low_bits), n, expected)
 
 
@@ -435,15 +507,22 @@ def ones_below(k: int, shift: int) -> int:
 def bit_matrix(outputs: Sequence[int], width: int) -> np.ndarray:
     """Shape (outputs, bits)."""
     n_bytes = (width + 7) // 8
-    packed = np.frombuffer(b"".join(output.to_bytes(n_bytes, "little") for output in outputs), dtype=np.uint8)
-    return np.unpackbits(packed.reshape(len(outputs), n_bytes), axis=1, bitorder="little")[:, :width]
+    packed = np.frombuffer(
+        b"".join(output.to_bytes(n_bytes, "little") for output in outputs), dtype=np.uint8
+    )
+    return np.unpackbits(packed.reshape(len(outputs), n_bytes), axis=1, bitorder="little")[
+        :, :width
+    ]
 
 
 def misfits(what: str, counts: np.ndarray, n: int, rates: Sequence[float]) -> list[str]:
     """The counts of n that do not come from their rates."""
     p = np.array(rates)
     tails = 2 * np.minimum(bdtr(counts, n, p), bdtrc(counts - 1, n, p))
-    return [f"{what} {i}: {int(counts[i])} of {n}, the law says {p[i]:.4f}" for i in np.flatnonzero(tails < ALPHA)]
+    return [
+        f"{what} {i}: {int(counts[i])} of {n}, the law says {p[i]:.4f}"
+        for i in np.flatnonzero(tails < ALPHA)
+    ]
 
 
 # ---- every draw
@@ -506,4 +585,7 @@ def distribution(draw: Callable[[Randomness], Outcome]) -> dict[Outcome, Fractio
         randomness = Branching(script)
         weights[draw(randomness)][randomness.ways] += randomness.weight
         script = randomness.next_script()
-    return {outcome: sum((Fraction(w, ways) for ways, w in by_ways.items()), Fraction(0)) for outcome, by_ways in weights.items()}
+    return {
+        outcome: sum((Fraction(w, ways) for ways, w in by_ways.items()), Fraction(0))
+        for outcome, by_ways in weights.items()
+    }

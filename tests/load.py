@@ -56,7 +56,10 @@ def population(target: Campaign, n: int, *, seed: int) -> ReportBatch:
 
 def bodies_of(batch: ReportBatch, per_request: int = PER_REQUEST) -> list[bytes]:
     """The reports as the bodies of requests."""
-    return [framed_bytes(batch[start : start + per_request]) for start in range(0, len(batch), per_request)]
+    return [
+        framed_bytes(batch[start : start + per_request])
+        for start in range(0, len(batch), per_request)
+    ]
 
 
 def rows_of(bodies: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -86,11 +89,15 @@ def kept_rows(address: str, target: Campaign) -> list[tuple[bytes, bytes]]:
         store.close()
 
 
-def lost_and_doubled(address: str, target: Campaign, acknowledged: Sequence[bytes]) -> tuple[int, int]:
+def lost_and_doubled(
+    address: str, target: Campaign, acknowledged: Sequence[bytes]
+) -> tuple[int, int]:
     """How many acknowledged reports a store has not, or has otherwise; and how many it has more than once."""
     rows = kept_rows(address, target)
     kept, expected = dict(rows), rows_of(acknowledged)
-    return sum(kept.get(name) != content for name, content in expected.items()), len(rows) - len(kept)
+    return sum(kept.get(name) != content for name, content in expected.items()), len(rows) - len(
+        kept
+    )
 
 
 # ---- requests
@@ -98,7 +105,12 @@ def lost_and_doubled(address: str, target: Campaign, acknowledged: Sequence[byte
 
 def request_of(target: Campaign, body: bytes, media_type: str = FRAMED_TYPE) -> bytes:
     line = f"POST /campaigns/{target.id}/reports HTTP/1.1"
-    return "\r\n".join([line, "Host: x", f"Content-Type: {media_type}", f"Content-Length: {len(body)}", "", ""]).encode() + body
+    return (
+        "\r\n".join(
+            [line, "Host: x", f"Content-Type: {media_type}", f"Content-Length: {len(body)}", "", ""]
+        ).encode()
+        + body
+    )
 
 
 def answer_from(connection: socket.socket) -> tuple[int, bytes]:
@@ -123,14 +135,20 @@ def _fresh(connection: socket.socket) -> bytes:
 class Uploaders:
     """Threads that send each body until it is acknowledged: always the same bytes, on connections that are kept."""
 
-    def __init__(self, port: int, target: Campaign, bodies: Sequence[bytes], *, n: int = N_UPLOADERS) -> None:
+    def __init__(
+        self, port: int, target: Campaign, bodies: Sequence[bytes], *, n: int = N_UPLOADERS
+    ) -> None:
         self.acknowledged: list[int] = []
         """Places of the bodies that were answered with 200 and nothing refused."""
         self.statuses: Counter[int] = Counter()
         self.faults: list[bytes] = []
         """Answers that should not have come."""
         self._port, self._target, self._bodies = port, target, bodies
-        self._places, self._over, self._lock = iter(range(len(bodies))), threading.Event(), threading.Lock()
+        self._places, self._over, self._lock = (
+            iter(range(len(bodies))),
+            threading.Event(),
+            threading.Lock(),
+        )
         self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(n)]
         for thread in self._threads:
             thread.start()
@@ -148,7 +166,11 @@ class Uploaders:
         """Wait until so many bodies were acknowledged."""
         until = time.monotonic() + seconds
         while len(self.acknowledged) < n:
-            assert time.monotonic() < until and not self.faults, (len(self.acknowledged), self.statuses, self.faults[:3])
+            assert time.monotonic() < until and not self.faults, (
+                len(self.acknowledged),
+                self.statuses,
+                self.faults[:3],
+            )
             time.sleep(0.002)
 
     def join(self, *, give_up: bool = False, seconds: float = 600) -> None:
@@ -173,7 +195,9 @@ class Uploaders:
             request = request_of(self._target, self._bodies[place])
             while not self._over.is_set():
                 try:
-                    connection = connection or socket.create_connection(("127.0.0.1", self._port), timeout=60)
+                    connection = connection or socket.create_connection(
+                        ("127.0.0.1", self._port), timeout=60
+                    )
                     connection.sendall(request)
                     status, answer = answer_from(connection)
                 except OSError:
@@ -222,7 +246,8 @@ def note_figures(test: str, store: str, **figures: float) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)  # tests may run beside each other
         others = [row for row in list(csv.reader(file))[1:] if row[:2] != [test, store]]
         rows = others + [
-            [test, store, name, f"{value:.6g}" if isinstance(value, float) else str(value)] for name, value in figures.items()
+            [test, store, name, f"{value:.6g}" if isinstance(value, float) else str(value)]
+            for name, value in figures.items()
         ]
         file.seek(0)
         file.truncate()

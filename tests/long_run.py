@@ -103,7 +103,9 @@ def trend(minutes: Sequence[float], values: Sequence[float]) -> tuple[float, flo
     if len(steps) < 3:
         return 0.0, 0.0
     growth, error = statistics.fmean(steps), statistics.stdev(steps) / math.sqrt(len(steps))
-    return growth * 60 / BLOCK_MINUTES, growth / error if error else math.copysign(math.inf, growth) if growth else 0.0
+    return growth * 60 / BLOCK_MINUTES, growth / error if error else math.copysign(
+        math.inf, growth
+    ) if growth else 0.0
 
 
 # ---- traffic
@@ -129,7 +131,9 @@ class Traffic:
         self._post("reports", b"nonsense", load.FRAMED_TYPE, 200)
         self.n_refused += 1
         for report in [*unframed(bodies[0])][:N_WITHDRAWN]:
-            self._post("withdrawals", f'{{"id": "{base64url(report[9:25])}"}}'.encode(), JSON_TYPE, 204)
+            self._post(
+                "withdrawals", f'{{"id": "{base64url(report[9:25])}"}}'.encode(), JSON_TYPE, 204
+            )
             self.withdrawn.add(hashlib.sha256(report[9:25]).digest())
             self._one(report)  # which is refused, and counted as such
             self.n_refused += 1
@@ -139,14 +143,18 @@ class Traffic:
     def _one(self, report: bytes, *, as_json: bool = False) -> None:
         """On a connection of its own, as people come."""
         if as_json:
-            self._post("reports", Report.from_bytes(report, CAMPAIGN).to_json().encode(), JSON_TYPE, 200)
+            self._post(
+                "reports", Report.from_bytes(report, CAMPAIGN).to_json().encode(), JSON_TYPE, 200
+            )
         else:
             self._post("reports", framed([report]), load.FRAMED_TYPE, 200)
 
     def _post(self, what: str, body: bytes, media_type: str, expected: int) -> None:
         for _ in range(100):
             try:
-                answer = self.collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/{what}", body, Content_Type=media_type)
+                answer = self.collector.ask(
+                    "POST", f"/campaigns/{CAMPAIGN.id}/{what}", body, Content_Type=media_type
+                )
             except (OSError, http.client.HTTPException):
                 answer = None
             if answer is not None and answer.status != 503:
@@ -164,7 +172,13 @@ def overdue_campaign(database: str, number: int) -> Campaign:
     try:
         real = store.today
         entry, _ = open_campaign(store, target)
-        store.write([Submission(entry.number, [row_of(batch.report(i), entry.number) for i in range(N_OVERDUE)])])
+        store.write(
+            [
+                Submission(
+                    entry.number, [row_of(batch.report(i), entry.number) for i in range(N_OVERDUE)]
+                )
+            ]
+        )
         store.today = lambda: real() - 10
         close_campaign(store, target.id)
     finally:
@@ -179,8 +193,15 @@ def rows_in(database: str, target: Campaign) -> int:
     store = store_at(database)
     try:
         with store.reading() as connection:
-            kept = (reports.c.campaign == find_campaign(store, target.id).number, reports.c.content.is_not(None))
-            return int(connection.execute(select(func.count()).select_from(reports).where(*kept)).scalar_one())
+            kept = (
+                reports.c.campaign == find_campaign(store, target.id).number,
+                reports.c.content.is_not(None),
+            )
+            return int(
+                connection.execute(
+                    select(func.count()).select_from(reports).where(*kept)
+                ).scalar_one()
+            )
     finally:
         store.close()
 
@@ -192,17 +213,33 @@ def counts_are_exact(database: str, traffic: Traffic, overdue: Sequence[Campaign
     store.close()
     kept, left = rows_in(database, CAMPAIGN), sum(rows_in(database, target) for target in overdue)
     refused = sum(found.refused.values())
-    print(f"{traffic.n_sent:,} sent, {len(traffic.withdrawn):,} withdrawn, {kept:,} kept, {found.n_reports:,} by the tally")
+    print(
+        f"{traffic.n_sent:,} sent, {len(traffic.withdrawn):,} withdrawn, {kept:,} kept, {found.n_reports:,} by the tally"
+    )
     print(f"{refused:,} counted as refused, {traffic.n_refused:,} expected")
-    print(f"{sum(erased):,} of {len(overdue):,} overdue campaigns erased, {left:,} of their reports left")
+    print(
+        f"{sum(erased):,} of {len(overdue):,} overdue campaigns erased, {left:,} of their reports left"
+    )
     if refused != traffic.n_refused or found.n_withdrawn != len(traffic.withdrawn):
         return False
-    return kept == found.n_reports == traffic.n_sent - len(traffic.withdrawn) and all(erased) and left == 0
+    return (
+        kept == found.n_reports == traffic.n_sent - len(traffic.withdrawn)
+        and all(erased)
+        and left == 0
+    )
 
 
-def run(collector: Running, minutes: float, n_reports: int) -> tuple[Watched, Traffic, list[Campaign]]:
+def run(
+    collector: Running, minutes: float, n_reports: int
+) -> tuple[Watched, Traffic, list[Campaign]]:
     """The traffic, spread over the time."""
-    watched, traffic, overdue, started, lines = Watched(), Traffic(collector), list[Campaign](), time.monotonic(), 0
+    watched, traffic, overdue, started, lines = (
+        Watched(),
+        Traffic(collector),
+        list[Campaign](),
+        time.monotonic(),
+        0,
+    )
     while traffic.n_sent < n_reports:
         traffic.send(seed=1 + traffic.n_sent)
         minute = (time.monotonic() - started) / 60
@@ -222,7 +259,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--reports", type=int, default=10_000_000)
     parser.add_argument("--database")
-    parser.add_argument("--looks", type=Path, help="a file for everything that was seen of memory and handles")
+    parser.add_argument(
+        "--looks", type=Path, help="a file for everything that was seen of memory and handles"
+    )
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         database = asked.database or f"sqlite:///{directory}/lopub.db"
@@ -232,12 +271,18 @@ def main() -> int:
         if asked.looks:
             watched.save(asked.looks)
         is_exact = counts_are_exact(database, traffic, overdue)
-    errors = [line for line in collector.errors if '"level": "error"' in line or '"level": "warning"' in line]
+    errors = [
+        line
+        for line in collector.errors
+        if '"level": "error"' in line or '"level": "warning"' in line
+    ]
     (megabytes, of_memory), (n_handles, of_handles) = (
         trend(watched.minutes, values) for values in (watched.megabytes, watched.n_handles)
     )
     print(*errors[:5], sep="")
-    print(f"by the hour: {megabytes:+.2f} MB ({of_memory:+.1f} standard errors), {n_handles:+.2f} handles ({of_handles:+.1f})")
+    print(
+        f"by the hour: {megabytes:+.2f} MB ({of_memory:+.1f} standard errors), {n_handles:+.2f} handles ({of_handles:+.1f})"
+    )
     load.note_figures(
         "long-run",
         load.kind_of(database),

@@ -19,12 +19,22 @@ QUICK = [
     "tests",
     *(
         f"--ignore=tests/{each}"
-        for each in ("clients", "collection/test_dask.py", "collection/test_spark.py", "documentation", "pages")
+        for each in (
+            "clients",
+            "collection/test_dask.py",
+            "collection/test_spark.py",
+            "documentation",
+            "pages",
+        )
     ),
     "--ignore=tests/release/test_package.py",
 ]
 """All but what needs Node, a browser or packages that LoPub does not install."""
-SLOW = ["tests/service/test_service_ingest.py", "tests/service/test_service_hostile.py", "tests/cli/test_cli_publish.py"]
+SLOW = [
+    "tests/service/test_service_ingest.py",
+    "tests/service/test_service_hostile.py",
+    "tests/cli/test_cli_publish.py",
+]
 TOOLS = [
     "pytest",
     "pytest-xdist",
@@ -43,8 +53,14 @@ TOOLS = [
 
 def lowest() -> list[str]:
     """Every lower bound of what users install, as a constraint."""
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    bounds = [BOUND.match(each) for extra in ("analysis", "cli", "service", "xlsform") for each in extras[extra]]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    bounds = [
+        BOUND.match(each)
+        for extra in ("analysis", "cli", "service", "xlsform")
+        for each in extras[extra]
+    ]
     return sorted({f"{bound[1]}=={bound[2]}" for bound in bounds if bound})
 
 
@@ -59,7 +75,15 @@ def main() -> int:
         constraints = Path(temporary) / "constraints.txt"
         constraints.write_text("\n".join(lowest()) + "\n")
         print(*lowest(), sep="\n", flush=True)
-        pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "-c", str(constraints)]
+        pip = [
+            str(home / "bin" / "python"),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "-c",
+            str(constraints),
+        ]
         steps = [
             [*pip, "--editable", str(ROOT) + "[all]"],
             [str(home / "bin" / "lopub"), "demo", "--force", "-o", str(Path(temporary) / "demo")],
@@ -67,7 +91,17 @@ def main() -> int:
         if not asked.demo_only:
             steps += [
                 [*pip, *TOOLS],
-                [str(home / "bin" / "python"), "-m", "pytest", "-q", "-n", "2", "-m", "not slow", *QUICK],
+                [
+                    str(home / "bin" / "python"),
+                    "-m",
+                    "pytest",
+                    "-q",
+                    "-n",
+                    "2",
+                    "-m",
+                    "not slow",
+                    *QUICK,
+                ],
                 [str(home / "bin" / "python"), "-m", "pytest", "-q", *SLOW],
             ]
         environment = os.environ | {"NUMBA_CACHE_DIR": str(Path(temporary) / "kernels")}

@@ -16,16 +16,29 @@ from lopub import (
     make_campaign,
 )
 
-DOMAIN = Domain((Boolean(name="smoker"), Categorical(name="colour", values=("red", "green", "blue"))))
+DOMAIN = Domain(
+    (Boolean(name="smoker"), Categorical(name="colour", values=("red", "green", "blue")))
+)
 ANSWERS = {"smoker": True, "colour": "blue"}
 
 
 def campaign(
-    name: str = "survey", *, min_reports: int = 1, retention_days: int = 0, scheduled: bool = False, bloom: bool = False
+    name: str = "survey",
+    *,
+    min_reports: int = 1,
+    retention_days: int = 0,
+    scheduled: bool = False,
+    bloom: bool = False,
 ) -> Campaign:
     schedule = Schedule(opens=date(2020, 1, 1), closes=date(2040, 12, 31)) if scheduled else None
-    terms = Terms(name=name, min_reports=min_reports, retention_days=retention_days, schedule=schedule)
-    return make_campaign(DOMAIN, terms, CampaignRequest(flip_probability="0.5") if bloom else CampaignRequest(epsilon=2))
+    terms = Terms(
+        name=name, min_reports=min_reports, retention_days=retention_days, schedule=schedule
+    )
+    return make_campaign(
+        DOMAIN,
+        terms,
+        CampaignRequest(flip_probability="0.5") if bloom else CampaignRequest(epsilon=2),
+    )
 
 
 def reports(target: Campaign, n: int) -> list[bytes]:

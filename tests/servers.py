@@ -20,7 +20,11 @@ from typing import Any
 STARTUP_SECONDS = 30
 PATIENCE_SECONDS = 600
 PROGRAM = ("-m", "lopub")
-PLACES = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), Path("/usr/local/bin"), Path("/usr/bin")]
+PLACES = [
+    *sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True),
+    Path("/usr/local/bin"),
+    Path("/usr/bin"),
+]
 
 
 @dataclass
@@ -49,13 +53,26 @@ class Running:
     """Where requests come from."""
     _draining: threading.Thread | None = None
 
-    def ask(self, method: str, path: str, body: bytes | str | None = None, **headers: str) -> Answer:
+    def ask(
+        self, method: str, path: str, body: bytes | str | None = None, **headers: str
+    ) -> Answer:
         """Send a request on a connection of its own; `Content_Type` names a header."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30, source_address=(self.source, 0))
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.port, timeout=30, source_address=(self.source, 0)
+        )
         try:
-            connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+            connection.request(
+                method,
+                path,
+                body,
+                {name.replace("_", "-"): value for name, value in headers.items()},
+            )
             answer = connection.getresponse()
-            return Answer(answer.status, answer.read(), {name.lower(): value for name, value in answer.getheaders()})
+            return Answer(
+                answer.status,
+                answer.read(),
+                {name.lower(): value for name, value in answer.getheaders()},
+            )
         finally:
             connection.close()
 
@@ -99,10 +116,23 @@ def start_collector(
     program: Sequence[str] = PROGRAM,
 ) -> Running:
     """`lopub serve` on a database, ready for requests. program: what Python is told to run, in its place."""
-    command = [sys.executable, *program, "serve", "--database", address, "--port", str(port), *options]
+    command = [
+        sys.executable,
+        *program,
+        "serve",
+        "--database",
+        address,
+        "--port",
+        str(port),
+        *options,
+    ]
     alone = {"LOPUB_CONSOLE": ""}
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **alone, **(environment or {})}
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **alone, **(environment or {})},
     )
     assert process.stdout is not None and process.stderr is not None
     line = process.stdout.readline()
@@ -110,7 +140,9 @@ def start_collector(
         _, said = process.communicate(timeout=10)
         raise RuntimeError(f"lopub serve did not start: {said}")
     running = Running(process, int(line.partition(",")[0].rpartition(":")[2]), address)
-    running._draining = threading.Thread(target=_drain, args=(process.stderr, running.errors), daemon=True)
+    running._draining = threading.Thread(
+        target=_drain, args=(process.stderr, running.errors), daemon=True
+    )
     running._draining.start()
     until = time.monotonic() + STARTUP_SECONDS
     while not running.is_ready():
@@ -127,7 +159,10 @@ def _drain(stream: Any, lines: list[str]) -> None:
 
 @contextmanager
 def running_collector(
-    address: str, *options: str, environment: Mapping[str, str] | None = None, program: Sequence[str] = PROGRAM
+    address: str,
+    *options: str,
+    environment: Mapping[str, str] | None = None,
+    program: Sequence[str] = PROGRAM,
 ) -> Iterator[Running]:
     running = start_collector(address, *options, environment=environment, program=program)
     try:
@@ -138,7 +173,10 @@ def running_collector(
 
 def postgres_programs() -> Path | None:
     """Where PostgreSQL's programs are, if they are here."""
-    return next((place for place in PLACES if (place / "initdb").exists() and (place / "pg_ctl").exists()), None)
+    return next(
+        (place for place in PLACES if (place / "initdb").exists() and (place / "pg_ctl").exists()),
+        None,
+    )
 
 
 def free_port() -> int:
@@ -153,7 +191,9 @@ class Postgres:
     def __init__(self, directory: Path) -> None:
         self.directory, self.port = directory, free_port()
         self._n_databases = 0
-        self._run("initdb", "-D", str(directory / "data"), "-U", "lopub", "-A", "trust", "--no-sync")
+        self._run(
+            "initdb", "-D", str(directory / "data"), "-U", "lopub", "-A", "trust", "--no-sync"
+        )
 
     def start(self) -> None:
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -k {self.directory}"
@@ -171,11 +211,21 @@ class Postgres:
 
     def _loaded(self) -> str:
         """When a server that a connection meets had read its rules."""
-        return self._run("psql", *self._here, "-d", "postgres", "-A", "-t", "-c", "SELECT pg_conf_load_time()")
+        return self._run(
+            "psql", *self._here, "-d", "postgres", "-A", "-t", "-c", "SELECT pg_conf_load_time()"
+        )
 
     def _control(self, *arguments: str) -> None:
         """pg_ctl, however long it takes: the last checkpoint of hundreds of databases can take minutes on a busy disk."""
-        self._run("pg_ctl", "-D", str(self.directory / "data"), "-w", "-t", str(PATIENCE_SECONDS), *arguments)
+        self._run(
+            "pg_ctl",
+            "-D",
+            str(self.directory / "data"),
+            "-w",
+            "-t",
+            str(PATIENCE_SECONDS),
+            *arguments,
+        )
 
     @property
     def _here(self) -> tuple[str, ...]:
@@ -223,7 +273,9 @@ class Postgres:
         assert place is not None
         as_postgres = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
         command = [*as_postgres, str(place / program), *arguments]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd="/")
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd="/"
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 

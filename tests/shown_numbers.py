@@ -27,7 +27,9 @@ def numbers_in(directory: Path) -> set[float]:
     for path in directory.rglob("*.csv"):
         if path.parent.name != "data":
             for row in csv.reader(path.read_text().splitlines()):
-                found.update(float(cell) for cell in row if re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell))
+                found.update(
+                    float(cell) for cell in row if re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell)
+                )
     return found
 
 

@@ -76,16 +76,25 @@ SECRET = "rumpelstilzchen"
 """An answer, and therefore in no repr."""
 CITY = Categorical(name="city", values=("berlin", SECRET, "rome"), missing=True)
 DOMAIN = Domain(
-    (CITY, Boolean(name="smoker"), IntegerRange(name="age", minimum=20, maximum=23), Binned(name="pay", edges=("0", "10", "20")))
+    (
+        CITY,
+        Boolean(name="smoker"),
+        IntegerRange(name="age", minimum=20, maximum=23),
+        Binned(name="pay", edges=("0", "10", "20")),
+    )
 )
-CAMPAIGN = make_campaign(DOMAIN, Terms(name="towns"), CampaignRequest(epsilon=8, mechanism="direct"))
+CAMPAIGN = make_campaign(
+    DOMAIN, Terms(name="towns"), CampaignRequest(epsilon=8, mechanism="direct")
+)
 
 
 @cache
 def people() -> Dataset:
     rng = np.random.default_rng(1)
     city = rng.integers(0, 4, 900)
-    return Dataset(DOMAIN, np.stack([city, city % 2, rng.integers(0, 4, 900), rng.integers(0, 2, 900)], axis=1))
+    return Dataset(
+        DOMAIN, np.stack([city, city % 2, rng.integers(0, 4, 900), rng.integers(0, 2, 900)], axis=1)
+    )
 
 
 @cache
@@ -128,7 +137,11 @@ RESULTS: dict[str, Callable[[], Any]] = {
 
 
 def test_every_public_result_is_listed_here():
-    public = {name for name in lopub.__all__ if isinstance(found := getattr(lopub, name), type) and issubclass(found, Shown)}
+    public = {
+        name
+        for name in lopub.__all__
+        if isinstance(found := getattr(lopub, name), type) and issubclass(found, Shown)
+    }
     assert public == set(RESULTS)
 
 
@@ -154,7 +167,9 @@ def test_polars_has_the_same_rows(name: str):
 @pytest.mark.parametrize("make", [*RESULTS.values(), lambda: CAMPAIGN, lambda: DOMAIN])
 def test_a_notebook_shows_what_is_public(make: Callable[[], Any]):
     shown = make()._repr_html_()
-    assert shown.startswith(("<table>", "<pre>")) and shown.count("<table>") == shown.count("</table>")
+    assert shown.startswith(("<table>", "<pre>")) and shown.count("<table>") == shown.count(
+        "</table>"
+    )
 
 
 def test_what_a_notebook_shows_is_escaped():
@@ -162,7 +177,9 @@ def test_what_a_notebook_shows_is_escaped():
     assert "<td>&lt;b&gt;</td><td>1 &amp; 2</td>" in domain._repr_html_()
 
 
-@pytest.mark.parametrize("name", ["Answer", "AnswerTable", "Evaluation", "JointDistribution", "Plan", "Publication"])
+@pytest.mark.parametrize(
+    "name", ["Answer", "AnswerTable", "Evaluation", "JointDistribution", "Plan", "Publication"]
+)
 def test_a_picture_is_drawn_on_the_axes_that_are_given_or_on_its_own(name: str):
     axes = Figure().subplots()
     assert RESULTS[name]().plot(axes) is axes and axes.has_data()
@@ -191,21 +208,37 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
         if inspect.isfunction(found):
             yield name, found
         elif inspect.isclass(found) and found.__module__.startswith("lopub"):
-            own = inspect.getmembers(found, lambda member: inspect.isfunction(member) or inspect.ismethod(member))
-            yield from ((f"{name}.{method}", member) for method, member in own if not method.startswith("_"))
+            own = inspect.getmembers(
+                found, lambda member: inspect.isfunction(member) or inspect.ismethod(member)
+            )
+            yield from (
+                (f"{name}.{method}", member) for method, member in own if not method.startswith("_")
+            )
 
 
 def test_no_public_function_takes_options_of_any_type():
     for name, function in public_functions():
-        for parameter in inspect.signature(function).parameters.values():  # a text names what loads only when it is needed
+        for parameter in inspect.signature(
+            function
+        ).parameters.values():  # a text names what loads only when it is needed
             if parameter.kind == inspect.Parameter.VAR_KEYWORD:
-                assert parameter.annotation not in (Any, object, "Any", "object", inspect.Parameter.empty), name
+                assert parameter.annotation not in (
+                    Any,
+                    object,
+                    "Any",
+                    "object",
+                    inspect.Parameter.empty,
+                ), name
 
 
 def test_every_parameter_of_a_public_function_has_a_type():
     for name, function in public_functions():
         if function.__module__.startswith("lopub"):
-            own = [one for one in inspect.signature(function).parameters.values() if one.name not in ("self", "cls")]
+            own = [
+                one
+                for one in inspect.signature(function).parameters.values()
+                if one.name not in ("self", "cls")
+            ]
             assert all(one.annotation is not inspect.Parameter.empty for one in own), name
 
 
@@ -227,7 +260,11 @@ def test_every_public_name_says_what_it_is():
         (lambda **o: make_campaign(DOMAIN, Terms(name="t"), **o), "reqest", "request"),
         (lambda **o: infer_domain("table.csv", **o), "column", "columns"),
         (lambda **o: poisoning_bound(CAMPAIGN, "age", n_reports=9, **o), "n_fakes", "n_fake"),
-        (lambda **o: fetch_campaign("https://nowhere.invalid/campaigns/0", **o), "patence", "patience"),
+        (
+            lambda **o: fetch_campaign("https://nowhere.invalid/campaigns/0", **o),
+            "patence",
+            "patience",
+        ),
         (Em, "strat", "start"),
         (Lasso, "alhpa", "alpha"),
         (Hybrid, "stopp", "stop"),
@@ -236,13 +273,19 @@ def test_every_public_name_says_what_it_is():
         (Pruning, "finds", "find"),
     ],
 )
-def test_a_misspelt_option_is_told_the_nearest_one(call: Callable[..., object], misspelt: str, meant: str):
-    with pytest.raises(TypeError, match=rf"\(\) has no option '{misspelt}'; did you mean '{meant}'\?$"):
+def test_a_misspelt_option_is_told_the_nearest_one(
+    call: Callable[..., object], misspelt: str, meant: str
+):
+    with pytest.raises(
+        TypeError, match=rf"\(\) has no option '{misspelt}'; did you mean '{meant}'\?$"
+    ):
         call(**{misspelt: 1})
 
 
 def test_an_option_like_no_other_is_told_those_that_there_are():
-    with pytest.raises(TypeError, match=r"^estimate\(\) has no option 'zzz'; it takes data, names, method$"):
+    with pytest.raises(
+        TypeError, match=r"^estimate\(\) has no option 'zzz'; it takes data, names, method$"
+    ):
         estimate(reports(), "age", zzz=1)  # type: ignore[call-arg]
 
 
@@ -257,7 +300,11 @@ def test_publish_has_the_options_of_its_settings_with_the_same_defaults():
     for field in fields(PublishSettings):
         assert taken[field.name].default == field.default
         assert taken[field.name].annotation == field.type
-    assert set(taken) - {field.name for field in fields(PublishSettings)} == {"data", "margins", "progress"}
+    assert set(taken) - {field.name for field in fields(PublishSettings)} == {
+        "data",
+        "margins",
+        "progress",
+    }
 
 
 def modules() -> Iterator[ModuleType]:
@@ -265,7 +312,12 @@ def modules() -> Iterator[ModuleType]:
     for package in (lopub.contract, lopub.collection):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             yield import_module(found.name)
-    yield from (lopub.inference.methods, lopub.inference.joint, lopub.release.stages, lopub.forecast.request)
+    yield from (
+        lopub.inference.methods,
+        lopub.inference.joint,
+        lopub.release.stages,
+        lopub.forecast.request,
+    )
 
 
 # ---- estimators
@@ -305,7 +357,10 @@ def test_an_estimator_with_options_publishes_and_is_named_in_the_manifest(tmp_pa
         (lambda: Hybrid(most_evaluations=0), r"^most_evaluations must be at least 1, got 0$"),
         (lambda: Lasso(alpha=-1), r"^alpha must not be negative, got -1$"),
         (lambda: Hybrid(alpha=-1), r"^alpha must not be negative, got -1$"),
-        (lambda: estimate(reports(), "age", Em), r"^method must be a name, or an estimator such as Em\(\), got ABCMeta$"),
+        (
+            lambda: estimate(reports(), "age", Em),
+            r"^method must be a name, or an estimator such as Em\(\), got ABCMeta$",
+        ),
     ],
 )
 def test_an_estimator_checks_its_options_at_the_door(make: Callable[[], object], words: str):
@@ -331,7 +386,9 @@ def test_a_dataset_survives_its_file(tmp_path: Path, name: str):
 def test_reports_survive_their_file(tmp_path: Path, name: str):
     reports().save(tmp_path / name)
     back = ReportBatch.load(tmp_path / name, CAMPAIGN)
-    assert [back.report(i) for i in range(9)] == [reports().report(i) for i in range(9)] and len(back) == 900
+    assert [back.report(i) for i in range(9)] == [reports().report(i) for i in range(9)] and len(
+        back
+    ) == 900
 
 
 def test_counts_survive_their_file(tmp_path: Path):
@@ -343,7 +400,11 @@ def test_counts_survive_their_file(tmp_path: Path):
 
 @pytest.mark.parametrize("method", ["shrunk", "lasso"])
 def test_a_joint_survives_its_file_with_its_errors(tmp_path: Path, method: str):
-    batch = simulate(people(), make_campaign(DOMAIN, Terms(name="t"), CampaignRequest(flip_probability="0.5")), seed=1)
+    batch = simulate(
+        people(),
+        make_campaign(DOMAIN, Terms(name="t"), CampaignRequest(flip_probability="0.5")),
+        seed=1,
+    )
     joint = estimate(batch, ("age", "city"), method)
     joint.save(tmp_path / "joint.csv")
     back = JointDistribution.load(tmp_path / "joint.csv", DOMAIN)
@@ -383,7 +444,12 @@ def nouns() -> list[object]:
         ticks,
         texts,
     ]
-    stores = [MemoryStore(), FileStore("x" * 500), lopub.Population.like_surveys(DOMAIN), lopub.Patience()]
+    stores = [
+        MemoryStore(),
+        FileStore("x" * 500),
+        lopub.Population.like_surveys(DOMAIN),
+        lopub.Patience(),
+    ]
     results = [joint, publication(), planned(), made, client, report, rule]
     return [CAMPAIGN, CAMPAIGN.terms, DOMAIN, *DOMAIN, *data, *settings, *stores, *results]
 
@@ -426,7 +492,9 @@ def test_a_bare_string_is_one_name():
     assert estimate(reports(), ("age", "city")).marginal("city").names == ("city",)
     assert DOMAIN.positions("age") == (2,)
     assert Listed.of(DOMAIN, [("age", 1)]).names == (("age",),)
-    assert poisoning_bound(CAMPAIGN, "age", n_reports=90, n_fake=1) == poisoning_bound(CAMPAIGN, ["age"], n_reports=90, n_fake=1)
+    assert poisoning_bound(CAMPAIGN, "age", n_reports=90, n_fake=1) == poisoning_bound(
+        CAMPAIGN, ["age"], n_reports=90, n_fake=1
+    )
 
 
 def test_a_bare_column_is_one_column(tmp_path: Path):
@@ -448,12 +516,16 @@ def test_a_bare_margin_is_one_margin():
 
 @pytest.mark.parametrize("names", ["age", ["age"], []])
 def test_a_pair_needs_two_names(names: str | list[str]):
-    with pytest.raises(DomainError, match=r"^names must list at least two attributes to make a pair, got [01]$"):
+    with pytest.raises(
+        DomainError, match=r"^names must list at least two attributes to make a pair, got [01]$"
+    ):
         Study(reports()).pairs(names)
 
 
 def test_one_text_is_not_a_list_of_values():
-    with pytest.raises(DomainError, match=r"^attribute 'city' needs a list of values, got one text$"):
+    with pytest.raises(
+        DomainError, match=r"^attribute 'city' needs a list of values, got one text$"
+    ):
         Categorical(name="city", values="rome")  # type: ignore[arg-type]
 
 
@@ -474,7 +546,9 @@ def test_a_joint_gives_the_probability_of_a_cell():
 
 
 def test_a_cell_needs_an_answer_for_every_attribute():
-    with pytest.raises(DomainError, match=r"^a cell needs one answer for each of smoker, city, got 1$"):
+    with pytest.raises(
+        DomainError, match=r"^a cell needs one answer for each of smoker, city, got 1$"
+    ):
         estimate(reports(), ("smoker", "city"))[True]
 
 

@@ -42,7 +42,10 @@ from lopub.laws.designs import Design
 from lopub.planning import plan, tried
 
 DOMAIN = Domain(
-    tuple(Categorical(name=name, values=tuple("abc"[:size])) for name, size in (("x", 3), ("y", 2), ("z", 3), ("w", 2)))
+    tuple(
+        Categorical(name=name, values=tuple("abc"[:size]))
+        for name, size in (("x", 3), ("y", 2), ("z", 3), ("w", 2))
+    )
 )
 
 
@@ -95,10 +98,15 @@ def make_mirrored() -> type[Mechanism]:
 
         @classmethod
         def for_epsilon(cls, epsilon: Decimal, n_blocks: tuple[int, ...]) -> "Mirrored":
-            return cls({n: int(UNIT / (1 + np.exp(float(epsilon) / (4 * n)))) + 1 for n in n_blocks})
+            return cls(
+                {n: int(UNIT / (1 + np.exp(float(epsilon) / (4 * n)))) + 1 for n in n_blocks}
+            )
 
         def to_json(self) -> dict[str, Any]:
-            return {"name": self.name, "change_units": {str(n): units for n, units in self.noise.items()}}
+            return {
+                "name": self.name,
+                "change_units": {str(n): units for n, units in self.noise.items()},
+            }
 
         @classmethod
         def from_json(cls, members: Members) -> "Mirrored":
@@ -173,7 +181,12 @@ def toys() -> Iterator[tuple[type[Mechanism], type[ViewRule]]]:
 
     METHODS["halfway"] = Halfway
     yield mechanism, rule
-    del METHODS["halfway"], Mechanism.known["mirrored"], Bulk.known["mirrored"], ViewRule.known["neighbours"]
+    del (
+        METHODS["halfway"],
+        Mechanism.known["mirrored"],
+        Bulk.known["mirrored"],
+        ViewRule.known["neighbours"],
+    )
 
 
 def people(n: int) -> Dataset:
@@ -189,7 +202,9 @@ def test_a_mechanism_a_view_rule_and_an_estimator_of_ones_own_go_all_the_way(
 ) -> None:
     mechanism, rule = toys
     noise = mechanism.for_epsilon(Decimal(8), (1,) if jointly else (2,))
-    campaign = Campaign(domain=DOMAIN, mechanism=noise, view=rule(), jointly=jointly, terms=Terms(name="toy"))
+    campaign = Campaign(
+        domain=DOMAIN, mechanism=noise, view=rule(), jointly=jointly, terms=Terms(name="toy")
+    )
     assert Campaign.from_bytes(campaign.canonical_bytes) == campaign
     crowd = people(4000)
     reports = simulate(crowd, campaign, seed=1)
@@ -197,18 +212,27 @@ def test_a_mechanism_a_view_rule_and_an_estimator_of_ones_own_go_all_the_way(
     truth = crowd.counts(["x", "y"]) / len(crowd)
     for method in ("shrunk", "em", "halfway"):
         joint = estimate(reports, ("x", "y"), method=method)
-        assert np.abs(joint.probabilities - truth).sum() / 2 < (0.2 if method == "halfway" else 0.08)
+        assert np.abs(joint.probabilities - truth).sum() / 2 < (
+            0.2 if method == "halfway" else 0.08
+        )
     counts = count(reports)
     assert isinstance(counts, Counts) and len(counts) == 4000
-    assert np.abs(estimate(counts, ("x",), method="moments").probabilities - truth.sum(axis=1)).max() < 0.05
+    assert (
+        np.abs(estimate(counts, ("x",), method="moments").probabilities - truth.sum(axis=1)).max()
+        < 0.05
+    )
     assert 0 < poisoning_bound(campaign, ["x"], n_reports=4000, n_fake=40) < 1
     assert outlook_of(campaign).at(4000).pairs > 0
     publication = publish(reports, seed=1)
     assert len(publication.synthetic) == 4000 and publication.graph.edges
 
 
-def test_a_planner_compares_a_design_of_ones_own(toys: tuple[type[Mechanism], type[ViewRule]]) -> None:
+def test_a_planner_compares_a_design_of_ones_own(
+    toys: tuple[type[Mechanism], type[ViewRule]],
+) -> None:
     own = Design("mirrored", toys[1](), True)
     assert own in [design for design, _ in ranked([own], Population.like_surveys(DOMAIN), 4.0)]
-    assert own in [option.design for option in plan(DOMAIN, people=500, epsilon=4, n_tried=1).options]
+    assert own in [
+        option.design for option in plan(DOMAIN, people=500, epsilon=4, n_tried=1).options
+    ]
     assert 0 < tried(own, Population.uniform(DOMAIN), people=500, epsilon=4.0).share_error < 1

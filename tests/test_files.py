@@ -37,7 +37,9 @@ def test_a_file_holds_what_was_written_and_nothing_lies_beside_it(tmp_path):
 
 def test_a_file_that_exists_is_refused(tmp_path):
     (tmp_path / "a").write_bytes(b"old")
-    with pytest.raises(StoreError, match=f"^{tmp_path}/a exists already; choose another name or use force=True$"):
+    with pytest.raises(
+        StoreError, match=f"^{tmp_path}/a exists already; choose another name or use force=True$"
+    ):
         write_whole(tmp_path / "a", b"new")
     assert (tmp_path / "a").read_bytes() == b"old"
 
@@ -57,7 +59,10 @@ def test_force_replaces_a_file(tmp_path):
 
 
 def test_a_file_that_appears_in_the_meantime_is_refused(tmp_path):
-    with pytest.raises(StoreError, match=f"^{tmp_path}/a exists already"), whole_file(tmp_path / "a"):
+    with (
+        pytest.raises(StoreError, match=f"^{tmp_path}/a exists already"),
+        whole_file(tmp_path / "a"),
+    ):
         (tmp_path / "a").write_bytes(b"theirs")
     assert (tmp_path / "a").read_bytes() == b"theirs"
     assert names(tmp_path) == ["a"]
@@ -157,7 +162,9 @@ def test_a_store_error_is_ours_as_well_as_the_systems():
 # ---- directories
 
 
-def fill(path: Path, content: bytes, *, force: bool = False, error: type[BaseException] | None = None) -> None:
+def fill(
+    path: Path, content: bytes, *, force: bool = False, error: type[BaseException] | None = None
+) -> None:
     with whole_directory(path, mark="inner/a", force=force) as part:
         (part / "inner").mkdir()
         (part / "inner" / "a").write_bytes(content)
@@ -192,13 +199,18 @@ def test_a_name_that_is_taken_is_refused(tmp_path, kind):
         path.write_bytes(b"old")
     else:
         path.symlink_to(tmp_path / "nowhere")
-    with pytest.raises(StoreError, match=f"^{path} exists already; choose another name or use force=True$"):
+    with pytest.raises(
+        StoreError, match=f"^{path} exists already; choose another name or use force=True$"
+    ):
         fill(path, b"new")
     assert names(tmp_path) == ["out"]
 
 
 def test_a_directory_that_is_filled_in_the_meantime_is_refused(tmp_path):
-    with pytest.raises(StoreError, match="exists already"), whole_directory(tmp_path / "out", mark="inner/a"):
+    with (
+        pytest.raises(StoreError, match="exists already"),
+        whole_directory(tmp_path / "out", mark="inner/a"),
+    ):
         fill(tmp_path / "out", b"theirs")
     assert (tmp_path / "out" / "inner" / "a").read_bytes() == b"theirs"
     assert names(tmp_path) == ["out"]
@@ -225,7 +237,10 @@ def test_force_replaces_nothing_but_its_own_kind(tmp_path, kind):
         fill(tmp_path / "theirs", b"old")
         path.symlink_to(tmp_path / "theirs")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(StoreError, match=r"out exists and has no inner/a, so force=True does not replace it; choose another"):
+    with pytest.raises(
+        StoreError,
+        match=r"out exists and has no inner/a, so force=True does not replace it; choose another",
+    ):
         fill(path, b"new", force=True)
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -263,7 +278,9 @@ def test_a_failure_between_old_and_new_brings_the_old_directory_back(tmp_path, m
 
 def test_every_file_of_a_directory_reaches_the_disk_before_its_name_does(tmp_path, monkeypatch):
     synced = []
-    monkeypatch.setattr("lopub.files.sync", lambda path: synced.append((path.name, (tmp_path / "out").exists())))
+    monkeypatch.setattr(
+        "lopub.files.sync", lambda path: synced.append((path.name, (tmp_path / "out").exists()))
+    )
     fill(tmp_path / "out", b"new")
     assert synced[:2] == [("inner", False), ("a", False)]
     assert synced[-1] == (tmp_path.name, True)
@@ -271,7 +288,9 @@ def test_every_file_of_a_directory_reaches_the_disk_before_its_name_does(tmp_pat
 
 def test_a_file_in_place_of_a_parent_directory_is_told(tmp_path):
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(StoreError, match=r"cannot write .*/file/out: (Not a directory|File exists)"):
+    with pytest.raises(
+        StoreError, match=r"cannot write .*/file/out: (Not a directory|File exists)"
+    ):
         fill(tmp_path / "file" / "out", b"new")
 
 
@@ -326,7 +345,9 @@ def test_what_somebody_still_writes_or_has_just_begun_stays(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", ["file", "directory"])
-def test_what_is_finished_but_not_yet_named_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str):
+def test_what_is_finished_but_not_yet_named_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+):
     """Another command sweeps while the finished part is on its way to the disk."""
     synced = []
 

@@ -44,7 +44,10 @@ class Naming:
         for i, binding in enumerate(bindings):
             for scope in binding["scopes"]:
                 together.setdefault(scope, []).append(i)
-        rivals = [{j for scope in each["scopes"] for j in together[scope]} - {i} for i, each in enumerate(bindings)]
+        rivals = [
+            {j for scope in each["scopes"] for j in together[scope]} - {i}
+            for i, each in enumerate(bindings)
+        ]
         naming = cls(
             code=bytearray(plain["code"].encode("ascii")),
             names=[each["name"] for each in bindings],
@@ -52,7 +55,13 @@ class Naming:
             rivals=rivals,
             fixed={i for i, each in enumerate(bindings) if each["isFixed"]},
         )
-        pairs = sorted({name for i, name in enumerate(naming.names) if len(name) == 2 and i not in naming.fixed})
+        pairs = sorted(
+            {
+                name
+                for i, name in enumerate(naming.names)
+                if len(name) == 2 and i not in naming.fixed
+            }
+        )
         naming.spare = {1: list(LETTERS), 2: pairs}
         return naming
 
@@ -89,9 +98,14 @@ def begin(naming: Naming, earlier: str) -> None:
     for token in now:
         starts.append(end)
         end += len(token)
-    hidden = [[SHORT.sub("?", token) if SHORT.fullmatch(token) else token for token in each] for each in (now, before)]
+    hidden = [
+        [SHORT.sub("?", token) if SHORT.fullmatch(token) else token for token in each]
+        for each in (now, before)
+    ]
     settled: set[int] = set(naming.fixed)
-    for one, other, n in difflib.SequenceMatcher(None, hidden[0], hidden[1], autojunk=False).get_matching_blocks():
+    for one, other, n in difflib.SequenceMatcher(
+        None, hidden[0], hidden[1], autojunk=False
+    ).get_matching_blocks():
         for k in range(n):
             i, wanted = owner.get(starts[one + k]), before[other + k]
             if i is None or i in settled or len(wanted) != len(naming.names[i]):
@@ -104,13 +118,21 @@ def begin(naming: Naming, earlier: str) -> None:
 
 def search(naming: Naming, turns: int, rng: random.Random) -> int:
     """Swap names for so many turns; the size that is reached."""
-    movable = [i for i, name in enumerate(naming.names) if i not in naming.fixed and len(name) in naming.spare]
+    movable = [
+        i
+        for i, name in enumerate(naming.names)
+        if i not in naming.fixed and len(name) in naming.spare
+    ]
     size = naming.size()
     for _ in range(turns):
         start = rng.choice(movable)
         one = naming.names[start]
         spare = naming.spare[len(one)]
-        other = spare[int(rng.expovariate(1 / LIKELY)) % len(spare)] if len(one) == 1 else rng.choice(spare)
+        other = (
+            spare[int(rng.expovariate(1 / LIKELY)) % len(spare)]
+            if len(one) == 1
+            else rng.choice(spare)
+        )
         group = naming.group(start, other)
         if other == one or group & naming.fixed:
             continue
@@ -124,9 +146,18 @@ def search(naming: Naming, turns: int, rng: random.Random) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="what `node build.mjs --plain FOLDER` has written")
-    parser.add_argument("--turns", type=int, default=100_000, help="swaps to try for each bundle, about a thousand a second")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folder", type=Path, help="what `node build.mjs --plain FOLDER` has written"
+    )
+    parser.add_argument(
+        "--turns",
+        type=int,
+        default=100_000,
+        help="swaps to try for each bundle, about a thousand a second",
+    )
     asked, found = parser.parse_args(), {}
     for file in sorted(asked.folder.iterdir()):
         plain = json.loads(file.read_text())

@@ -19,7 +19,9 @@ def _point_into_the_site(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = _without_folders(source[0], Path(app.srcdir), name)
     up = "../" * name.count("/")
     for outside, inside in PAGES.items():
-        source[0] = re.sub(rf"\]\((?:\.\./)+{outside}(#[\w-]+)?\)", rf"]({up}{inside}\1)", source[0])
+        source[0] = re.sub(
+            rf"\]\((?:\.\./)+{outside}(#[\w-]+)?\)", rf"]({up}{inside}\1)", source[0]
+        )
 
 
 def _without_folders(text: str, docs: Path, name: str) -> str:

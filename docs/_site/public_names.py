@@ -16,7 +16,21 @@ from sphinx.util.docutils import SphinxDirective
 
 import lopub
 
-PLAIN_TYPES = ["bool", "bytes", "dict", "float", "int", "list", "set", "str", "tuple", "None", "Iterator", "Mapping", "Sequence"]
+PLAIN_TYPES = [
+    "bool",
+    "bytes",
+    "dict",
+    "float",
+    "int",
+    "list",
+    "set",
+    "str",
+    "tuple",
+    "None",
+    "Iterator",
+    "Mapping",
+    "Sequence",
+]
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -27,7 +41,10 @@ class PublicNames(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        text = "\n\n".join("\n".join(_entry(name, getattr(lopub, name), members)) for name, members in listed(self.content))
+        text = "\n\n".join(
+            "\n".join(_entry(name, getattr(lopub, name), members))
+            for name, members in listed(self.content)
+        )
         return self.parse_text_to_nodes(text)
 
 
@@ -61,13 +78,19 @@ def _entry(name: str, thing: Any, members: list[str]) -> Iterator[str]:
 
 def fields_of(thing: type) -> dict[str, str]:
     """What is written below the fields of a class that can be given when one is made, those of its bases first."""
-    given = {field.name for field in dataclasses.fields(thing) if field.init} if dataclasses.is_dataclass(thing) else set()
+    given = (
+        {field.name for field in dataclasses.fields(thing) if field.init}
+        if dataclasses.is_dataclass(thing)
+        else set()
+    )
     found: dict[str, str] = {}
     for kind in reversed([kind for kind in thing.__mro__ if kind.__module__.startswith("lopub.")]):
         body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0].body  # type: ignore[attr-defined]
         for field, below in pairwise(body):
             match field, below:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(told))) if name in given:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                    value=ast.Constant(value=str(told))
+                ) if name in given:
                     found[name] = " ".join(told.split())
     return found
 
@@ -103,7 +126,9 @@ def _prose(thing: Any) -> Iterator[str]:
     if inspect.isclass(thing) and text.startswith(f"{thing.__name__}("):
         text = ""
     yield ""
-    yield _parameters_listed(re.sub(r"(?ms)^(>>> .*?)(?=^\s*$|\Z)", r"```pycon\n\1\n```\n", text), thing)
+    yield _parameters_listed(
+        re.sub(r"(?ms)^(>>> .*?)(?=^\s*$|\Z)", r"```pycon\n\1\n```\n", text), thing
+    )
     if returned := _returned(thing):
         yield f"\nReturns: {f'{{py:class}}`{returned}`' if returned in lopub.__all__ else f'`{returned}`'}."
     yield ""
@@ -127,7 +152,11 @@ def _parameters_listed(text: str, thing: Any) -> str:
         names = "|".join(inspect.signature(_bare(thing)).parameters) or "$"
     except (TypeError, ValueError):
         return text
-    return re.sub(rf"(?m)^((?:{names})(?:, (?:{names}))*): ", lambda found: f"- `{found[1].replace(', ', '`, `')}`: ", text)
+    return re.sub(
+        rf"(?m)^((?:{names})(?:, (?:{names}))*): ",
+        lambda found: f"- `{found[1].replace(', ', '`, `')}`: ",
+        text,
+    )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -7,7 +7,10 @@ import sys
 
 from lopub import Campaign, Client, CollectorError, FileStore, Patience, ReportRejected, TryLater
 
-EPSILON_CAP, LIFETIME_CAP = 4, 10  # what the app's users agreed to: of one campaign, and of all together
+EPSILON_CAP, LIFETIME_CAP = (
+    4,
+    10,
+)  # what the app's users agreed to: of one campaign, and of all together
 
 
 def settings() -> dict[str, object]:
@@ -16,9 +19,15 @@ def settings() -> dict[str, object]:
 
 
 def main(url: str) -> str:
-    campaign = Campaign.load("campaign.json")  # shipped with the app; fetch_campaign(url) gets it from the collector
-    client = Client(campaign, epsilon_cap=EPSILON_CAP, lifetime_cap=LIFETIME_CAP, store=FileStore("reports"))
-    client.encode(settings())  # drawn once; afterwards the kept report, whatever the settings are then
+    campaign = Campaign.load(
+        "campaign.json"
+    )  # shipped with the app; fetch_campaign(url) gets it from the collector
+    client = Client(
+        campaign, epsilon_cap=EPSILON_CAP, lifetime_cap=LIFETIME_CAP, store=FileStore("reports")
+    )
+    client.encode(
+        settings()
+    )  # drawn once; afterwards the kept report, whatever the settings are then
     try:
         client.send(url, patience=Patience(seconds=5))
     except TryLater:  # a CollectorError, so it comes first

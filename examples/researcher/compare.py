@@ -4,7 +4,16 @@ import argparse
 
 import numpy as np
 
-from lopub import CampaignRequest, Categorical, Dataset, Domain, Terms, estimate, make_campaign, simulate
+from lopub import (
+    CampaignRequest,
+    Categorical,
+    Dataset,
+    Domain,
+    Terms,
+    estimate,
+    make_campaign,
+    simulate,
+)
 
 MECHANISMS = ("direct", "subset", "unary", "hashed", "bloom")
 METHODS = ("shrunk", "em", "product")
@@ -22,10 +31,17 @@ def people(n: int, seed: int) -> Dataset:
 def errors(mechanism: str, epsilon: float, n: int, seed: int) -> list[float]:
     crowd = people(n, seed)
     reports = simulate(
-        crowd, make_campaign(DOMAIN, Terms(name=mechanism), CampaignRequest(epsilon=epsilon, mechanism=mechanism)), seed=seed
+        crowd,
+        make_campaign(
+            DOMAIN, Terms(name=mechanism), CampaignRequest(epsilon=epsilon, mechanism=mechanism)
+        ),
+        seed=seed,
     )
     truth = crowd.counts(["x", "y"]) / n
-    return [float(np.abs(estimate(reports, ("x", "y"), method=method).probabilities - truth).sum() / 2) for method in METHODS]
+    return [
+        float(np.abs(estimate(reports, ("x", "y"), method=method).probabilities - truth).sum() / 2)
+        for method in METHODS
+    ]
 
 
 def main() -> None:
@@ -36,11 +52,16 @@ def main() -> None:
     wanted = parser.parse_args()
     print(f"{'':8}" + "".join(f"{method:>18}" for method in METHODS))
     for mechanism in MECHANISMS:
-        found = np.array([errors(mechanism, wanted.epsilon, wanted.people, seed) for seed in range(wanted.seeds)])
+        found = np.array(
+            [errors(mechanism, wanted.epsilon, wanted.people, seed) for seed in range(wanted.seeds)]
+        )
         spread = found.std(axis=0, ddof=1) / np.sqrt(wanted.seeds)
         print(
             f"{mechanism:8}"
-            + "".join(f"{mean:12.3f} ±{error:.3f}" for mean, error in zip(found.mean(axis=0), spread, strict=True))
+            + "".join(
+                f"{mean:12.3f} ±{error:.3f}"
+                for mean, error in zip(found.mean(axis=0), spread, strict=True)
+            )
         )
 
 

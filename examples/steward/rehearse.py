@@ -12,6 +12,9 @@ sunday = rng.random(n) < np.where(children, 0.8, 0.4)
 columns = {"visits": rng.choice(3, n, p=[0.2, 0.5, 0.3]), "children": children, "sunday": sunday}
 for option, share in (("books", 0.7), ("films", 0.4), ("games", 0.2)):
     columns[f"reads/{option}"] = rng.random(n) < share
-people = Dataset(campaign.domain, np.column_stack([columns[name] for name in campaign.domain.names]).astype(np.uint16))
+people = Dataset(
+    campaign.domain,
+    np.column_stack([columns[name] for name in campaign.domain.names]).astype(np.uint16),
+)
 simulate(people, campaign, seed=1).save("reports.parquet")
 print(f"{n:,} reports of people who do not exist")

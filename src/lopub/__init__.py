@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from lopub.collection.simulation import simulate, simulate_rounds
     from lopub.contract.campaign import Campaign
     from lopub.contract.condition import Both, Comparison, Either, Not
-    from lopub.contract.domain import Binned, Boolean, Categorical, Dated, Domain, IntegerRange, TickList
+    from lopub.contract.domain import (
+        Binned,
+        Boolean,
+        Categorical,
+        Dated,
+        Domain,
+        IntegerRange,
+        TickList,
+    )
     from lopub.contract.report import Report
     from lopub.contract.schedule import Repeat, Schedule
     from lopub.contract.terms import Terms, Translation
@@ -40,7 +48,18 @@ if TYPE_CHECKING:
     from lopub.evaluation import Evaluation, evaluate
     from lopub.forecast.poisoning import poisoning_bound
     from lopub.forecast.request import CampaignRequest, make_campaign
-    from lopub.inference import Em, Estimator, Hybrid, Lasso, Moments, Product, Shrunk, Study, estimate, estimate_pairs
+    from lopub.inference import (
+        Em,
+        Estimator,
+        Hybrid,
+        Lasso,
+        Moments,
+        Product,
+        Shrunk,
+        Study,
+        estimate,
+        estimate_pairs,
+    )
     from lopub.inference.answers import Answer, AnswerTable
     from lopub.inference.joint import JointDistribution
     from lopub.model.dependence import Pruning
@@ -57,7 +76,15 @@ _HOMES = {
     "collection.counts": ("Counts", "count"),
     "collection.dataset": ("Dataset",),
     "contract.condition": ("Both", "Comparison", "Either", "Not"),
-    "contract.domain": ("Binned", "Boolean", "Categorical", "Dated", "Domain", "IntegerRange", "TickList"),
+    "contract.domain": (
+        "Binned",
+        "Boolean",
+        "Categorical",
+        "Dated",
+        "Domain",
+        "IntegerRange",
+        "TickList",
+    ),
     "forecast.request": ("CampaignRequest", "make_campaign"),
     "errors": (
         "CampaignError",
@@ -187,12 +214,16 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'lopub' has no attribute {name!r}")
     try:
-        found = globals()[name] = getattr(import_module(f"lopub.{_HOME_OF[name]}"), name)  # asked for once
+        found = globals()[name] = getattr(
+            import_module(f"lopub.{_HOME_OF[name]}"), name
+        )  # asked for once
         return found
     except ModuleNotFoundError as error:
         if (error.name or "lopub").startswith("lopub"):
             raise
-        raise ImportError(f"lopub.{name} needs {error.name}; install it with: pip install 'lopub[all]'") from None
+        raise ImportError(
+            f"lopub.{name} needs {error.name}; install it with: pip install 'lopub[all]'"
+        ) from None
 
 
 def __dir__() -> list[str]:

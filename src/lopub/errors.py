@@ -221,7 +221,9 @@ def checks_options(target: Callable[Arguments, Result]) -> Callable[Arguments, R
 
 def _checked(function: Callable[Arguments, Result], name: str) -> Callable[Arguments, Result]:
     takes = signature(function).parameters.values()
-    own = [one.name for one in takes if one.kind != Parameter.POSITIONAL_ONLY and one.name != "self"]
+    own = [
+        one.name for one in takes if one.kind != Parameter.POSITIONAL_ONLY and one.name != "self"
+    ]
 
     @wraps(function)
     def checked(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:

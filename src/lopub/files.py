@@ -149,12 +149,16 @@ def refuse_taken(path: Path, *, mark: str, force: bool, option: str = "force=Tru
     with _told_of(path):
         if not path.name:
             raise StoreError(f"{path} cannot be replaced as a whole; name a directory inside it")
-        if not (path.exists() or path.is_symlink()) or (path.is_dir() and not path.is_symlink() and not any(path.iterdir())):
+        if not (path.exists() or path.is_symlink()) or (
+            path.is_dir() and not path.is_symlink() and not any(path.iterdir())
+        ):
             return
         if not force:
             raise exists(path, option)
         if path.is_symlink() or not (path / mark).is_file():
-            raise StoreError(f"{path} exists and has no {mark}, so {option} does not replace it; choose another name")
+            raise StoreError(
+                f"{path} exists and has no {mark}, so {option} does not replace it; choose another name"
+            )
 
 
 def write_synced(path: Path, data: bytes, *, mode: int, time: int) -> None:
@@ -204,7 +208,9 @@ def _settle(part: Path, path: Path, force: bool) -> None:
         except OSError as error:
             if error.errno not in NO_LINKS:
                 raise
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))  # takes the name, or fails where it is taken
+            os.close(
+                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            )  # takes the name, or fails where it is taken
             os.replace(part, path)
     except FileExistsError:
         raise exists(path) from None
@@ -245,10 +251,16 @@ def kind_of(data: bytes) -> str:
         return "empty"
     if any(byte < ord(" ") and byte not in b"\t\r\n" for byte in head):
         return "a binary file"
-    return "JSON" if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")) else "text"
+    return (
+        "JSON" if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")) else "text"
+    )
 
 
-_MARKS = {b"PAR1": "a Parquet file", b"\x1f\x8b": "a gzipped file", b"SQLite format 3\x00": "a SQLite database"}
+_MARKS = {
+    b"PAR1": "a Parquet file",
+    b"\x1f\x8b": "a gzipped file",
+    b"SQLite format 3\x00": "a SQLite database",
+}
 
 
 def members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

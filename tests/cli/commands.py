@@ -18,7 +18,9 @@ from lopub.cli import app, run
 Result = subprocess.CompletedProcess[str]
 
 
-def lopub(*arguments: object, cwd: Path | None = None, given: str = "", **environment: object) -> Result:
+def lopub(
+    *arguments: object, cwd: Path | None = None, given: str = "", **environment: object
+) -> Result:
     """What a command prints, and its exit code. given: what it finds on standard input."""
     words, out, err, code = list(map(str, arguments)), io.StringIO(), io.StringIO(), 0
     given_bytes = io.TextIOWrapper(io.BytesIO(given.encode()))
@@ -54,7 +56,9 @@ def refused(result: Result) -> str:
 
 def refusal(result: Result) -> str:
     """The one sentence of a refusal, with nothing on standard output."""
-    assert result.returncode == 1 and result.stdout == "", f"{result.args}: {result.stdout}{result.stderr}"
+    assert result.returncode == 1 and result.stdout == "", (
+        f"{result.args}: {result.stdout}{result.stderr}"
+    )
     assert result.stderr.startswith("lopub: ") and result.stderr.count("\n") == 1
     return result.stderr.removeprefix("lopub: ").rstrip("\n")
 
@@ -75,4 +79,6 @@ def _within(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 def options_of(command: Any) -> dict[str, Any]:
     """The options of a command, by the first of their long names."""
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
-    return {next(name for name in option.opts if name.startswith("--")): option for option in options}
+    return {
+        next(name for name in option.opts if name.startswith("--")): option for option in options
+    }

@@ -40,7 +40,15 @@ def campaign(draft: Path) -> Path:
 
 def test_show_prints_every_field_with_its_epsilon(campaign: Path):
     shown = lopub("campaign", "show", str(campaign)).stdout
-    for words in ("gender", "25, 26, 27, 28 … 60", "(10, 20.5]", "(missing)", "4.000 in total", "at most", "bytes"):
+    for words in (
+        "gender",
+        "25, 26, 27, 28 … 60",
+        "(10, 20.5]",
+        "(missing)",
+        "4.000 in total",
+        "at most",
+        "bytes",
+    ):
         assert words in shown
 
 
@@ -52,30 +60,66 @@ def test_show_as_json_can_be_read_by_programs(campaign: Path):
 
 def test_show_tells_on_which_terms_people_are_asked(tmp_path: Path):
     fields = [{"name": "a", "type": "boolean"}]
-    terms = {"consent": "Only noise is sent.", "retention_days": 90, "licence": "CC-BY-4.0", "translations": {"de": {}}}
+    terms = {
+        "consent": "Only noise is sent.",
+        "retention_days": 90,
+        "licence": "CC-BY-4.0",
+        "translations": {"de": {}},
+    }
     days = {"opens": "2026-12-01", "closes": "2026-12-31"}
     for name, members in {"told": {**terms, "schedule": days}, "silent": {}}.items():
-        (tmp_path / "draft.json").write_text(json.dumps({"name": name, "schema": {"fields": fields}, **members}))
+        (tmp_path / "draft.json").write_text(
+            json.dumps({"name": name, "schema": {"fields": fields}, **members})
+        )
         path = tmp_path / f"{name}.json"
-        assert lopub("campaign", "make", str(tmp_path / "draft.json"), "-o", str(path), "--epsilon", "4").returncode == 0
+        assert (
+            lopub(
+                "campaign", "make", str(tmp_path / "draft.json"), "-o", str(path), "--epsilon", "4"
+            ).returncode
+            == 0
+        )
     told, silent = (
-        " ".join(lopub("campaign", "show", str(tmp_path / f"{name}.json")).stdout.split()) for name in ("told", "silent")
+        " ".join(lopub("campaign", "show", str(tmp_path / f"{name}.json")).stdout.split())
+        for name in ("told", "silent")
     )
-    for words in ("Only noise is sent.", "2026-12-01 to 2026-12-31", "deleted 90 days after the close", "CC-BY-4.0"):
+    for words in (
+        "Only noise is sent.",
+        "2026-12-01 to 2026-12-31",
+        "deleted 90 days after the close",
+        "CC-BY-4.0",
+    ):
         assert words in told
-    for words in ("says nothing", "open until somebody closes it", "kept until somebody deletes them"):
+    for words in (
+        "says nothing",
+        "open until somebody closes it",
+        "kept until somebody deletes them",
+    ):
         assert words in silent
     shown = json.loads(lopub("campaign", "show", str(tmp_path / "told.json"), "--json").stdout)
-    assert (shown["retention_days"], shown["closes"], shown["languages"]) == (90, "2026-12-31", ["en", "de"])
-    assert json.loads(lopub("campaign", "show", str(tmp_path / "silent.json"), "--json").stdout)["consent"] is None
+    assert (shown["retention_days"], shown["closes"], shown["languages"]) == (
+        90,
+        "2026-12-31",
+        ["en", "de"],
+    )
+    assert (
+        json.loads(lopub("campaign", "show", str(tmp_path / "silent.json"), "--json").stdout)[
+            "consent"
+        ]
+        is None
+    )
 
 
 def test_show_tells_what_a_secret_sample_of_people_leaves_to_readers(campaign: Path):
     shown = lopub("campaign", "show", str(campaign), "--sample-rate", "0.1").stdout
-    for words in ("for readers of what is published", "drawn at random and in secret: the size of the sample may be known"):
+    for words in (
+        "for readers of what is published",
+        "drawn at random and in secret: the size of the sample may be known",
+    ):
         assert words in shown
     assert "4.000000 for the collector, as without a sample, because it sees who sent" in shown
-    told = json.loads(lopub("campaign", "show", str(campaign), "--sample-rate", "0.1", "--json").stdout)
+    told = json.loads(
+        lopub("campaign", "show", str(campaign), "--sample-rate", "0.1", "--json").stdout
+    )
     assert 1.84 < told["sampled_epsilon"] < 1.86 and told["epsilon"] > 3.99
 
 
@@ -86,18 +130,26 @@ def test_show_refuses_a_share_that_cannot_be_with_one_sentence(campaign: Path, s
 
 
 def test_show_takes_a_share_however_small_and_rounds_up(campaign: Path):
-    assert "epsilon 0.000001 for readers" in lopub("campaign", "show", campaign, "--sample-rate", "1e-999999").stdout
+    assert (
+        "epsilon 0.000001 for readers"
+        in lopub("campaign", "show", campaign, "--sample-rate", "1e-999999").stdout
+    )
 
 
 def test_check_confirms_the_id_that_was_announced(campaign: Path):
     shown = json.loads(lopub("campaign", "show", str(campaign), "--json").stdout)
-    assert lopub("campaign", "check", str(campaign), "--id", shown["campaign"]).stdout == f"ok: campaign {shown['campaign']}\n"
+    assert (
+        lopub("campaign", "check", str(campaign), "--id", shown["campaign"]).stdout
+        == f"ok: campaign {shown['campaign']}\n"
+    )
 
 
 def test_check_refuses_a_file_that_was_changed_after_its_id_was_taken(campaign: Path):
     taken = json.loads(lopub("campaign", "show", str(campaign), "--json").stdout)["campaign"]
     campaign.write_bytes(campaign.read_bytes().replace(b'"minimum":25', b'"minimum":24'))
-    assert "its bytes were changed" in refused(lopub("campaign", "check", str(campaign), "--id", taken))
+    assert "its bytes were changed" in refused(
+        lopub("campaign", "check", str(campaign), "--id", taken)
+    )
 
 
 def test_check_refuses_a_file_that_an_editor_made_pretty(campaign: Path):
@@ -113,17 +165,25 @@ def test_check_refuses_a_file_that_an_editor_made_pretty(campaign: Path):
         (["--epsilon", "much"], "epsilon must be a number above 0"),
         (["--flip-probability", "1"], "flip_probability must lie between 0 and 1"),
         (["--flip-probability", "0.5", "--bits", "8", "--hashes", "9"], "hashes must lie in 1..8"),
-        (["--flip-probability", "0.5", "--bits", "4", "--hashes", "2"], "give 6 filters, too few for 36 candidates"),
+        (
+            ["--flip-probability", "0.5", "--bits", "4", "--hashes", "2"],
+            "give 6 filters, too few for 36 candidates",
+        ),
         (["--epsilon", "1", "--view", "sample:0"], "needs k in 1..4"),
         (["--epsilon", "1", "--view", "sample:5"], "needs k in 1..4"),
         (["--epsilon", "1", "--view", "fill:3"], "at least 4 cells"),
         (["--epsilon", "1", "--view", "some"], "view must be all, sample:K or fill:CELLS"),
-        (["--epsilon", "1", "--mechanism", "magic"], "mechanism must be one of bloom, direct, hashed, subset, unary"),
+        (
+            ["--epsilon", "1", "--mechanism", "magic"],
+            "mechanism must be one of bloom, direct, hashed, subset, unary",
+        ),
         (["--epsilon", "1", "--mechanism", "direct", "--bits", "8"], "belong to mechanism 'bloom'"),
         ([], "give either epsilon or flip_probability"),
     ],
 )
-def test_make_refuses_a_wish_that_cannot_be_with_one_sentence(draft: Path, options: list[str], words: str):
+def test_make_refuses_a_wish_that_cannot_be_with_one_sentence(
+    draft: Path, options: list[str], words: str
+):
     output = draft.with_name("out.json")
     assert words in refused(lopub("campaign", "make", str(draft), "-o", str(output), *options))
     assert [path.name for path in draft.parent.iterdir()] == ["draft.json"]
@@ -140,7 +200,9 @@ def test_make_refuses_an_output_that_exists_unless_forced(draft: Path, campaign:
 
 def test_make_refuses_a_directory_that_is_not_there(draft: Path):
     output = draft.parent / "nowhere" / "campaign.json"
-    assert "cannot write" in refused(lopub("campaign", "make", str(draft), "-o", str(output), "--epsilon", "2"))
+    assert "cannot write" in refused(
+        lopub("campaign", "make", str(draft), "-o", str(output), "--epsilon", "2")
+    )
 
 
 @pytest.mark.parametrize("arguments", [["campaign", "show"], ["no-such-command"]])
@@ -153,7 +215,9 @@ def test_a_process_ends_as_its_command_does(draft: Path):
     output = draft.with_name("campaign.json")
     made = in_a_process("campaign", "make", draft, "-o", output, "--epsilon", "4")
     assert made.returncode == 0 and f"written: {output}" in made.stdout and made.stderr == ""
-    assert "its bytes were changed" in refused(in_a_process("campaign", "check", output, "--id", "0" * 64))
+    assert "its bytes were changed" in refused(
+        in_a_process("campaign", "check", output, "--id", "0" * 64)
+    )
     assert in_a_process("campaign", "show").returncode == 2
 
 
@@ -166,12 +230,22 @@ def test_commands_are_there_before_anything_is_loaded_that_takes_long():
     """numba alone would double the time that a short command takes."""
     heavy = "{'llvmlite', 'matplotlib', 'numba', 'scipy', 'sklearn'}"
     code = f"import sys; from lopub.cli import app; print(*{heavy} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        ).stdout
+        == "\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "loaded"),
-    [(["--version"], set()), (["token", "list"], {"token"}), (["restore"], {"backup"}), (["import"], {"import_reports"})],
+    [
+        (["--version"], set()),
+        (["token", "list"], {"token"}),
+        (["restore"], {"backup"}),
+        (["import"], {"import_reports"}),
+    ],
 )
 def test_a_command_loads_none_of_the_others(words: list[str], loaded: set[str]):
     """All together take half a second before the first line of any of them runs."""
@@ -181,8 +255,14 @@ def test_a_command_loads_none_of_the_others(words: list[str], loaded: set[str]):
         "try: run()\nexcept SystemExit: pass\n"
         "print(*(name.removeprefix('lopub.cli.') for name in sys.modules if name.startswith('lopub.cli.')))"
     )
-    shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert set(shown.splitlines()[-1].split()) & {place.partition(".")[0] for place in COMMANDS.values()} == loaded
+    shown = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout
+    assert (
+        set(shown.splitlines()[-1].split())
+        & {place.partition(".")[0] for place in COMMANDS.values()}
+        == loaded
+    )
 
 
 def test_completion_sees_every_command(monkeypatch: pytest.MonkeyPatch):
@@ -194,12 +274,18 @@ def test_completion_sees_every_command(monkeypatch: pytest.MonkeyPatch):
 def test_without_the_command_line_extra_the_script_says_what_to_install():
     """-S leaves out site-packages, as on a machine with the bare client."""
     source = Path(__file__).parents[2] / "src"
-    code = f"import sys; sys.path.insert(0, {str(source)!r}); from lopub.__main__ import main; main()"
-    result = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
+    code = (
+        f"import sys; sys.path.insert(0, {str(source)!r}); from lopub.__main__ import main; main()"
+    )
+    result = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False
+    )
     assert "pip install 'lopub[cli]'" in refused(result)
 
 
 def test_a_closed_pipe_is_no_mistake(campaign: Path):
     command = f"{sys.executable} -m lopub campaign show {campaign} | true"
-    result = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
+    )
     assert "Traceback" not in result.stderr

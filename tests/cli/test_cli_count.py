@@ -42,13 +42,17 @@ def counted(folder: Path, output: Path, *files: str) -> subprocess.CompletedProc
 
 
 def test_a_fresh_process_writes_the_same_bytes(collected: Path, tmp_path: Path):
-    result = in_a_process("count", "campaign.json", "reports.parquet", "-o", str(tmp_path / "c"), cwd=collected)
+    result = in_a_process(
+        "count", "campaign.json", "reports.parquet", "-o", str(tmp_path / "c"), cwd=collected
+    )
     assert result.returncode == 0
     assert (tmp_path / "c").read_bytes() == (collected / "counts.parquet").read_bytes()
 
 
 def test_a_fresh_process_refuses_in_one_sentence(collected: Path):
-    result = in_a_process("count", "campaign.json", "reports.parquet", "-o", "counts.parquet", cwd=collected)
+    result = in_a_process(
+        "count", "campaign.json", "reports.parquet", "-o", "counts.parquet", cwd=collected
+    )
     assert "counts.parquet exists already" in refused(result)
 
 
@@ -69,7 +73,10 @@ def test_files_of_reports_are_added_up(collected: Path, tmp_path: Path):
 
 def test_files_of_counts_are_added_to_files_of_reports(collected: Path, tmp_path: Path):
     assert counted(collected, tmp_path / "monday", "monday.parquet").returncode == 0
-    assert counted(collected, tmp_path / "c", str(tmp_path / "monday"), "tuesday.reports").returncode == 0
+    assert (
+        counted(collected, tmp_path / "c", str(tmp_path / "monday"), "tuesday.reports").returncode
+        == 0
+    )
     assert (tmp_path / "c").read_bytes() == (collected / "counts.parquet").read_bytes()
 
 
@@ -89,10 +96,16 @@ def test_reports_that_are_left_out_are_counted_by_reason(collected: Path, tmp_pa
     assert "1 report was left out (length)" in again.stderr
 
 
-@pytest.mark.parametrize("options", [["-a", "income,home"], ["-a", "home", "--json"], ["-a", "gender,donates", "--method", "em"]])
-def test_an_estimate_from_counts_prints_what_one_from_reports_prints(collected: Path, options: list[str]):
+@pytest.mark.parametrize(
+    "options",
+    [["-a", "income,home"], ["-a", "home", "--json"], ["-a", "gender,donates", "--method", "em"]],
+)
+def test_an_estimate_from_counts_prints_what_one_from_reports_prints(
+    collected: Path, options: list[str]
+):
     from_reports, from_counts = (
-        lopub("estimate", "campaign.json", file, *options, cwd=collected) for file in ("reports.parquet", "counts.parquet")
+        lopub("estimate", "campaign.json", file, *options, cwd=collected)
+        for file in ("reports.parquet", "counts.parquet")
     )
     assert from_reports.returncode == 0
     assert from_counts.stdout == from_reports.stdout
@@ -103,7 +116,17 @@ def bloom(collected: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Reports and counts of a campaign of Bloom filters."""
     folder, people = tmp_path_factory.mktemp("bloom"), str(collected / "people.csv")
     made = [
-        ["campaign", "infer", people, "-o", "campaign.json", "--flip-probability", "0.5", "--columns", "gender,home"],
+        [
+            "campaign",
+            "infer",
+            people,
+            "-o",
+            "campaign.json",
+            "--flip-probability",
+            "0.5",
+            "--columns",
+            "gender,home",
+        ],
         ["encode", "campaign.json", people, "-o", "reports.parquet", "--seed", "1"],
         ["count", "campaign.json", "reports.parquet", "-o", "counts.parquet"],
     ]
@@ -114,7 +137,9 @@ def bloom(collected: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("method", ["moments", "lasso"])
-def test_a_regression_from_counts_of_bits_prints_what_one_from_reports_prints(bloom: Path, method: str):
+def test_a_regression_from_counts_of_bits_prints_what_one_from_reports_prints(
+    bloom: Path, method: str
+):
     from_reports, from_counts = (
         lopub("estimate", "campaign.json", file, "-a", "gender,home", "--method", method, cwd=bloom)
         for file in ("reports.parquet", "counts.parquet")
@@ -133,13 +158,26 @@ def test_a_likelihood_from_counts_of_bits_says_what_to_do(bloom: Path):
 
 def test_an_output_that_exists_is_refused_without_force(collected: Path, tmp_path: Path):
     (tmp_path / "c").write_text("mine")
-    assert "exists already; choose another name or use --force" in refused(counted(collected, tmp_path / "c", "monday.parquet"))
+    assert "exists already; choose another name or use --force" in refused(
+        counted(collected, tmp_path / "c", "monday.parquet")
+    )
     assert (tmp_path / "c").read_text() == "mine"
 
 
 def test_an_output_that_exists_is_overwritten_with_force(collected: Path, tmp_path: Path):
     (tmp_path / "c").write_text("mine")
-    assert lopub("count", "campaign.json", "monday.parquet", "-o", str(tmp_path / "c"), "--force", cwd=collected).returncode == 0
+    assert (
+        lopub(
+            "count",
+            "campaign.json",
+            "monday.parquet",
+            "-o",
+            str(tmp_path / "c"),
+            "--force",
+            cwd=collected,
+        ).returncode
+        == 0
+    )
     assert len(Counts.load(tmp_path / "c")) == 1_000
 
 
@@ -151,7 +189,9 @@ def test_files_of_another_campaign_are_refused(collected: Path, tmp_path: Path, 
 
 
 def test_counts_of_another_campaign_are_not_estimated_from(collected: Path):
-    assert "not of" in refused(lopub("estimate", "other.json", "counts.parquet", "-a", "home", cwd=collected))
+    assert "not of" in refused(
+        lopub("estimate", "other.json", "counts.parquet", "-a", "home", cwd=collected)
+    )
 
 
 def test_counts_of_another_version_are_refused(collected: Path, tmp_path: Path):
@@ -163,7 +203,9 @@ def test_counts_of_another_version_are_refused(collected: Path, tmp_path: Path):
 
 
 def test_a_file_that_is_not_there_is_named(collected: Path, tmp_path: Path):
-    assert "nothing.parquet" in refused(counted(collected, tmp_path / "c", "monday.parquet", "nothing.parquet"))
+    assert "nothing.parquet" in refused(
+        counted(collected, tmp_path / "c", "monday.parquet", "nothing.parquet")
+    )
     assert not (tmp_path / "c").exists()
 
 
@@ -176,10 +218,19 @@ def test_help_has_an_example():
     assert "lopub count campaign.json monday.parquet tuesday.parquet" in " ".join(shown.split())
 
 
-def test_a_file_without_any_report_of_the_campaign_is_refused_and_nothing_is_written(collected: Path, tmp_path: Path) -> None:
+def test_a_file_without_any_report_of_the_campaign_is_refused_and_nothing_is_written(
+    collected: Path, tmp_path: Path
+) -> None:
     """Bytes in place of reports would else become counts of nobody."""
     (tmp_path / "others.bin").write_bytes(b"\x00\x03\x01ab" * 5)
-    result = lopub("count", "campaign.json", str(tmp_path / "others.bin"), "-o", str(tmp_path / "c.parquet"), cwd=collected)
+    result = lopub(
+        "count",
+        "campaign.json",
+        str(tmp_path / "others.bin"),
+        "-o",
+        str(tmp_path / "c.parquet"),
+        cwd=collected,
+    )
     assert result.returncode == 1
     assert "no report of campaign" in result.stderr
     assert not (tmp_path / "c.parquet").exists()
@@ -188,13 +239,21 @@ def test_a_file_without_any_report_of_the_campaign_is_refused_and_nothing_is_wri
 # ---- sources and engines
 
 
-def test_a_directory_a_pattern_and_a_parquet_file_need_no_campaign_file(collected: Path, tmp_path: Path):
+def test_a_directory_a_pattern_and_a_parquet_file_need_no_campaign_file(
+    collected: Path, tmp_path: Path
+):
     folder = tmp_path / "days"
     folder.mkdir()
     batch = ReportBatch.load(collected / "reports.parquet")
-    for name, part in (("1.parquet", batch[:900]), ("2.parquet", batch[900:2_000]), ("3.parquet", batch[1_500:])):
+    for name, part in (
+        ("1.parquet", batch[:900]),
+        ("2.parquet", batch[900:2_000]),
+        ("3.parquet", batch[1_500:]),
+    ):
         part.save(folder / name)
-    for number, source in enumerate([[str(folder)], [f"{folder}/*.parquet"], [f"{folder}/{k}.parquet" for k in (1, 2, 3)]]):
+    for number, source in enumerate(
+        [[str(folder)], [f"{folder}/*.parquet"], [f"{folder}/{k}.parquet" for k in (1, 2, 3)]]
+    ):
         output = tmp_path / f"counts{number}.parquet"
         result = lopub("count", *source, "-o", str(output), "--partitions", "2")
         assert result.returncode == 0, result.stderr
@@ -205,10 +264,17 @@ def test_a_store_is_counted_by_its_address(collected: Path, tmp_path: Path):
     database = f"sqlite:///{tmp_path}/lopub.db"
     campaign = str(collected / "campaign.json")
     assert lopub("collect", "open", campaign, "--database", database).returncode == 0
-    assert lopub("import", campaign, str(collected / "reports.parquet"), "--database", database).returncode == 0
+    assert (
+        lopub(
+            "import", campaign, str(collected / "reports.parquet"), "--database", database
+        ).returncode
+        == 0
+    )
     result = lopub("count", database, "-o", str(tmp_path / "c"), "--partitions", "3")
     assert result.returncode == 0, result.stderr
-    told = replace(Counts.load(collected / "counts.parquet"), origin=PLAIN)  # a store does not tell where reports are from
+    told = replace(
+        Counts.load(collected / "counts.parquet"), origin=PLAIN
+    )  # a store does not tell where reports are from
     told.save(tmp_path / "told")
     assert (tmp_path / "c").read_bytes() == (tmp_path / "told").read_bytes()
 
@@ -228,18 +294,31 @@ def test_dask_writes_the_same_bytes(collected: Path, tmp_path: Path):
     [
         (["--engine", "abacus"], "engine must be one of local, dask, spark, got 'abacus'"),
         (["--engine", "local", "--address", "tcp://a:1"], "engine local has no address"),
-        (["--engine", "dask", "--address", "nonsense"], "engine dask cannot be reached at nonsense"),
+        (
+            ["--engine", "dask", "--address", "nonsense"],
+            "engine dask cannot be reached at nonsense",
+        ),
     ],
 )
 def test_an_engine_that_cannot_be_had_is_refused_and_nothing_is_written(
     collected: Path, tmp_path: Path, options: list[str], words: str
 ):
-    result = lopub("count", "campaign.json", "monday.parquet", "-o", str(tmp_path / "c"), *options, cwd=collected)
+    result = lopub(
+        "count",
+        "campaign.json",
+        "monday.parquet",
+        "-o",
+        str(tmp_path / "c"),
+        *options,
+        cwd=collected,
+    )
     assert words in refused(result)
     assert not (tmp_path / "c").exists()
 
 
-def test_a_half_written_file_among_others_is_refused_and_nothing_is_written(collected: Path, tmp_path: Path):
+def test_a_half_written_file_among_others_is_refused_and_nothing_is_written(
+    collected: Path, tmp_path: Path
+):
     data = (collected / "monday.parquet").read_bytes()
     (tmp_path / "half.parquet").write_bytes(data[: len(data) // 2])
     result = counted(collected, tmp_path / "c", "reports.parquet", str(tmp_path / "half.parquet"))

@@ -17,15 +17,26 @@ def lopub(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_mistake_is_listed_with_its_line_and_the_draft_is_refused(tmp_path):
-    (tmp_path / "draft.json").write_text('{"name": "d", // a name\n "schema": {"fields": [\n {"name": "x", "type": "string"}]}}')
+    (tmp_path / "draft.json").write_text(
+        '{"name": "d", // a name\n "schema": {"fields": [\n {"name": "x", "type": "string"}]}}'
+    )
     checked = lopub(tmp_path, "draft", "check", "draft.json")
     assert checked.returncode == 1
-    assert checked.stdout.startswith("mistake: line 3: field 'x' has no categories: a free text cannot be asked")
+    assert checked.stdout.startswith(
+        "mistake: line 3: field 'x' has no categories: a free text cannot be asked"
+    )
     assert checked.stderr == "lopub: draft.json has a mistake\n"
 
 
 def test_advice_does_not_refuse_a_draft(tmp_path):
-    fields = [{"name": "x", "type": "integer", "question": "?", "constraints": {"minimum": 0, "maximum": 99}}]
+    fields = [
+        {
+            "name": "x",
+            "type": "integer",
+            "question": "?",
+            "constraints": {"minimum": 0, "maximum": 99},
+        }
+    ]
     draft = {"name": "d", "consent": "Yes.", "min_reports": 500, "schema": {"fields": fields}}
     (tmp_path / "draft.json").write_text(json.dumps(draft, indent=1))
     checked = lopub(tmp_path, "draft", "check", "draft.json")
@@ -37,9 +48,13 @@ def test_advice_does_not_refuse_a_draft(tmp_path):
 
 
 def wording(*languages: str) -> Wording:
-    german = Translation(questions={"reads": "Was lesen Sie?"}, labels={"reads": {"books": "Bücher"}})
+    german = Translation(
+        questions={"reads": "Was lesen Sie?"}, labels={"reads": {"books": "Bücher"}}
+    )
     terms = Terms(name="survey", translations={"de": german})
-    return Wording.of(make_campaign(questionnaires.DOMAIN, terms, CampaignRequest(epsilon=2)), languages)
+    return Wording.of(
+        make_campaign(questionnaires.DOMAIN, terms, CampaignRequest(epsilon=2)), languages
+    )
 
 
 def test_a_list_is_shown_as_one_question_in_the_readers_language(capsys):
@@ -56,7 +71,16 @@ def test_ones_own_answers_are_shown_with_what_does_not_apply():
     domain = questionnaires.DOMAIN
     record = {"age": "old", "job": False, "reads": ["comics", "books"], "title": "novel"}
     code_of = dict(zip(domain.names, domain.indices(record), strict=True))
-    shown = {question.name: answer_shown(wording("de"), question, code_of) for question in domain.questions}
-    assert (shown["hours"], shown["reads"], shown["age"]) == ("(not applicable)", "Bücher, comics", "old")
-    silent = code_of | dict.fromkeys([name for name in domain.names if name.startswith("reads/")], 2)
+    shown = {
+        question.name: answer_shown(wording("de"), question, code_of)
+        for question in domain.questions
+    }
+    assert (shown["hours"], shown["reads"], shown["age"]) == (
+        "(not applicable)",
+        "Bücher, comics",
+        "old",
+    )
+    silent = code_of | dict.fromkeys(
+        [name for name in domain.names if name.startswith("reads/")], 2
+    )
     assert answer_shown(wording(), questionnaires.READS, silent) == "(no answer)"

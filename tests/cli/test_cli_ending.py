@@ -35,7 +35,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def started(folder: Path, *arguments: str, interrupts: signal.Handlers = signal.SIG_DFL) -> subprocess.Popen[str]:
+def started(
+    folder: Path, *arguments: str, interrupts: signal.Handlers = signal.SIG_DFL
+) -> subprocess.Popen[str]:
     """interrupts: what the starter does about SIGINT; these tests may run where it is ignored."""
     command = [sys.executable, "-m", "lopub", *arguments]
     return subprocess.Popen(
@@ -63,18 +65,42 @@ def test_a_refusal_ends_with_its_own_code_every_time(folder: Path):
 
 @pytest.mark.parametrize("closed", [1, 2])
 def test_a_stream_that_the_starter_closed_does_not_matter(folder: Path, closed: int):
-    command = [sys.executable, "-m", "lopub", "campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4"]
-    run = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, preexec_fn=lambda: os.close(closed), check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "lopub",
+        "campaign",
+        "make",
+        "draft.json",
+        "-o",
+        "c.json",
+        "--epsilon",
+        "4",
+    ]
+    run = subprocess.run(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        preexec_fn=lambda: os.close(closed),
+        check=False,
+    )
     assert run.returncode == 0 and (folder / "c.json").exists()
 
 
 @pytest.mark.parametrize("as_json", [[], ["--json"]])
 def test_what_cannot_be_printed_is_not_a_success(folder: Path, as_json: list[str]):
-    started(folder, "campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4").communicate()
+    started(
+        folder, "campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4"
+    ).communicate()
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "lopub", "campaign", "show", "c.json", *as_json]
-        run = subprocess.run(command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert run.returncode == 1 and run.stderr == "lopub: cannot write to standard output: No space left on device\n"
+        run = subprocess.run(
+            command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (
+        run.returncode == 1
+        and run.stderr == "lopub: cannot write to standard output: No space left on device\n"
+    )
 
 
 def test_arrow_reads_tables_from_memory_of_its_own():
@@ -121,7 +147,9 @@ def test_without_memory_for_the_compiler_a_command_does_not_hang(percent: int):
     assert (done.returncode, done.stdout) == (0, "no room\n")
 
 
-@pytest.mark.parametrize("error", ["MemoryError", "ImportError('libc.so: failed to map segment from shared object')"])
+@pytest.mark.parametrize(
+    "error", ["MemoryError", "ImportError('libc.so: failed to map segment from shared object')"]
+)
 def test_without_memory_there_is_a_sentence(error: str):
     code = f"import lopub.cli\ndef run(own_process): raise {error}\nlopub.cli.run = run; from lopub.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -165,21 +193,35 @@ def test_an_interrupt_waits_for_a_package_that_is_being_loaded(tmp_path: Path):
     """numba, interrupted there, said ImportError, and the command ended with 1 and a traceback."""
     (tmp_path / "halfway.py").write_text(HALFWAY)
     done = subprocess.run(
-        [sys.executable, "-c", IMPORTING], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", IMPORTING],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "all of it\n", "")
 
 
 def test_pressed_again_it_does_not_wait(tmp_path: Path):
-    (tmp_path / "halfway.py").write_text(HALFWAY.replace("time.sleep(0.001)", "os.kill(os.getpid(), signal.SIGINT)"))
+    (tmp_path / "halfway.py").write_text(
+        HALFWAY.replace("time.sleep(0.001)", "os.kill(os.getpid(), signal.SIGINT)")
+    )
     done = subprocess.run(
-        [sys.executable, "-c", IMPORTING], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", IMPORTING],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
 
 
 @pytest.mark.parametrize("tenths", range(20, 100, 2) if FULL else (25, 35, 45))
-def test_an_interrupt_of_the_compiler_is_no_error_of_its(folder: Path, tenths: int, monkeypatch: pytest.MonkeyPatch):
+def test_an_interrupt_of_the_compiler_is_no_error_of_its(
+    folder: Path, tenths: int, monkeypatch: pytest.MonkeyPatch
+):
     """Where no kernel was kept yet, one of ten interrupts came back as the compiler's own error."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "kernels"))
     interrupt_the_demo(folder, tenths)
@@ -216,7 +258,9 @@ def test_a_command_whose_starter_ignores_interrupts_goes_on(folder: Path):
 def piped(folder: Path, command: str) -> tuple[int, str]:
     """The exit code of a command whose output nobody reads, and what it says on standard error."""
     shell = f"{sys.executable} -m lopub {command} | true; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", shell], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", shell], cwd=folder, capture_output=True, text=True, check=False
+    )
     return done.returncode, done.stderr
 
 
@@ -230,7 +274,9 @@ def piped(folder: Path, command: str) -> tuple[int, str]:
         ("evaluate full.csv full.csv -o scores", "scores/evaluation.json"),
     ],
 )
-def test_what_is_asked_for_is_written_although_nobody_reads_what_is_printed(folder: Path, command: str, output: str):
+def test_what_is_asked_for_is_written_although_nobody_reads_what_is_printed(
+    folder: Path, command: str, output: str
+):
     code, said = piped(folder, command)
     assert code == 0 and "Traceback" not in said
     assert (folder / output).is_file()
@@ -249,7 +295,9 @@ def test_a_refusal_keeps_its_code_although_nobody_reads_on(folder: Path):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 def test_output_that_cannot_be_written_is_one_sentence(folder: Path):
     command = f"{sys.executable} -m lopub --version > /dev/full"
-    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert "cannot write to standard output: No space left on device" in refused(done)
 
 
@@ -257,10 +305,15 @@ def test_output_that_cannot_be_written_is_one_sentence(folder: Path):
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp850"])
-def test_a_terminal_without_a_sign_is_shown_its_number(folder: Path, encoding: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_terminal_without_a_sign_is_shown_its_number(
+    folder: Path, encoding: str, monkeypatch: pytest.MonkeyPatch
+):
     """It was a traceback, after the file had been written."""
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
-    for command in (["campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4"], ["campaign", "show", "c.json"]):
+    for command in (
+        ["campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4"],
+        ["campaign", "show", "c.json"],
+    ):
         run = started(folder, *command)
         said, complaint = run.communicate()
         assert run.returncode == 0 and "\\u2026" in said and "Traceback" not in complaint
@@ -269,9 +322,14 @@ def test_a_terminal_without_a_sign_is_shown_its_number(folder: Path, encoding: s
 def test_json_is_json_on_any_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     (folder / "draft.json").write_text(json.dumps({**DRAFT, "title": "Größe"}))
-    said, _ = started(folder, "campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4", "--json").communicate()
+    said, _ = started(
+        folder, "campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4", "--json"
+    ).communicate()
     shown, _ = started(folder, "campaign", "show", "c.json", "--json").communicate()
-    assert json.loads(said)["campaign"] == json.loads(shown)["campaign"] and "Gr\\u00f6\\u00dfe" in shown
+    assert (
+        json.loads(said)["campaign"] == json.loads(shown)["campaign"]
+        and "Gr\\u00f6\\u00dfe" in shown
+    )
 
 
 def test_a_closed_standard_input_is_an_empty_one(folder: Path):
@@ -283,5 +341,7 @@ def test_a_closed_standard_input_is_an_empty_one(folder: Path):
         "print(sys.stdin.isatty(), repr(sys.stdin.buffer.read()))\n"
     )
     shell = f"{sys.executable} asks.py <&-"
-    done = subprocess.run(["bash", "-c", shell], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", shell], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert (done.stdout, done.stderr) == ("False b''\n", "")

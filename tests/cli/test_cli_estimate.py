@@ -20,7 +20,17 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     people = ALUMNI.people(4_000, seed=1)
     people.save(folder / "people.csv")
     made = [
-        ["campaign", "infer", "people.csv", "-o", "campaign.json", "--epsilon", "8", "--columns", "gender,income,home,donates"],
+        [
+            "campaign",
+            "infer",
+            "people.csv",
+            "-o",
+            "campaign.json",
+            "--epsilon",
+            "8",
+            "--columns",
+            "gender,income,home,donates",
+        ],
         ["encode", "campaign.json", "people.csv", "-o", "reports.parquet", "--seed", "1"],
     ]
     for command in made:
@@ -34,7 +44,13 @@ def estimate(folder: Path, *options: str):
 
 def test_the_table_shows_cells_with_intervals_and_how_they_came_about(collected: Path):
     shown = estimate(collected, "-a", "income,home").stdout
-    for words in ("probability", "95 % interval", "low-middle", "reports speak of this; method shrunk", "nats"):
+    for words in (
+        "probability",
+        "95 % interval",
+        "low-middle",
+        "reports speak of this; method shrunk",
+        "nats",
+    ):
         assert words in shown
 
 
@@ -47,7 +63,9 @@ def test_json_holds_every_cell(collected: Path):
 
 def test_the_papers_stop_can_be_asked_for(collected: Path):
     usual, early = (
-        json.loads(estimate(collected, "-a", "income,home", "--json", "--method", "em", *stop).stdout)["n_evaluations"]
+        json.loads(
+            estimate(collected, "-a", "income,home", "--json", "--method", "em", *stop).stdout
+        )["n_evaluations"]
         for stop in ((), ("--stop", "paper"))
     )
     assert early < usual
@@ -78,7 +96,10 @@ def test_same_reports_give_the_same_bytes_whatever_the_hash_seed(collected: Path
         (["-a", "income,height"], "there is no attribute 'height'"),
         (["-a", "income,income"], "names attribute 'income' twice"),
         (["-a", ","], "name at least one attribute"),
-        (["-a", "income", "--method", "magic"], "method must be one of shrunk, em, moments, product, lasso, hybrid"),
+        (
+            ["-a", "income", "--method", "magic"],
+            "method must be one of shrunk, em, moments, product, lasso, hybrid",
+        ),
         (["-a", "income", "-o", "campaign.json"], "campaign.json exists already"),
     ],
 )
@@ -88,9 +109,21 @@ def test_a_mistake_gets_one_sentence(collected: Path, options: list[str], words:
 
 def test_reports_of_another_campaign_are_refused(collected: Path, tmp_path: Path):
     other = tmp_path / "other.json"
-    command = ["campaign", "infer", "people.csv", "-o", str(other), "--epsilon", "4", "--columns", "gender,income"]
+    command = [
+        "campaign",
+        "infer",
+        "people.csv",
+        "-o",
+        str(other),
+        "--epsilon",
+        "4",
+        "--columns",
+        "gender,income",
+    ]
     assert lopub(*command, cwd=collected).returncode == 0
-    assert "not of" in refused(lopub("estimate", str(other), "reports.parquet", "-a", "gender", cwd=collected))
+    assert "not of" in refused(
+        lopub("estimate", str(other), "reports.parquet", "-a", "gender", cwd=collected)
+    )
 
 
 def test_a_file_that_is_not_there_is_named(collected: Path):
@@ -139,5 +172,8 @@ def test_a_fit_that_was_ended_early_says_so_without_alarm():
     assert how_it_ended(early) == (
         "still moving a little after 300 EM evaluations (the last raised the log-likelihood by 0.25), as is usual at strong noise"
     )
-    assert how_it_ended(replace(early, trace=())) == "still moving a little after 300 EM evaluations, as is usual at strong noise"
+    assert (
+        how_it_ended(replace(early, trace=()))
+        == "still moving a little after 300 EM evaluations, as is usual at strong noise"
+    )
     assert how_it_ended(replace(early, converged=True)) == "converged after 300 EM evaluations"

@@ -22,10 +22,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         people = ALUMNI.people(800, seed=seed)
         people.save(path / f"{name}.csv")
         rows = [people.domain.names, *people.codes.tolist()]
-        (path / f"{name}-codes.csv").write_text("\n".join(",".join(map(str, row)) for row in rows) + "\n")
-    attributes = [{"name": a.name, "labels": list(a.texts)} for a in ALUMNI.domain.attributes if not a.missing]
+        (path / f"{name}-codes.csv").write_text(
+            "\n".join(",".join(map(str, row)) for row in rows) + "\n"
+        )
+    attributes = [
+        {"name": a.name, "labels": list(a.texts)} for a in ALUMNI.domain.attributes if not a.missing
+    ]
     (path / "alumni.domain.json").write_text(json.dumps({"attributes": attributes}))
-    made = lopub("campaign", "infer", "real.csv", "-o", "campaign.json", "--epsilon", "8", "--columns", "gender,home", cwd=path)
+    made = lopub(
+        "campaign",
+        "infer",
+        "real.csv",
+        "-o",
+        "campaign.json",
+        "--epsilon",
+        "8",
+        "--columns",
+        "gender,home",
+        cwd=path,
+    )
     assert made.returncode == 0
     return path
 
@@ -44,7 +59,17 @@ def test_the_tables_begin_with_a_plain_sentence(folder: Path):
     shown = evaluate(folder).stdout
     assert shown.startswith("Two-way tables of the synthetic data are off by 0.")
     assert "independence would be off by 0." in shown.splitlines()[0]
-    for words in ("one-way", "20", "worst pairs", "age x ", "found", "added", "lost", "from synthetic", "random forest"):
+    for words in (
+        "one-way",
+        "20",
+        "worst pairs",
+        "age x ",
+        "found",
+        "added",
+        "lost",
+        "from synthetic",
+        "random forest",
+    ):
         assert words in shown
 
 
@@ -75,7 +100,9 @@ def test_only_the_campaigns_attributes_are_compared(folder: Path):
 
 def test_candidate_numbers_are_as_good_as_values(folder: Path):
     options = (*QUICK, "--domain", "alumni.domain.json")
-    assert scores(folder, *options) == scores(folder, *options, real="real-codes.csv", synthetic="synthetic-codes.csv")
+    assert scores(folder, *options) == scores(
+        folder, *options, real="real-codes.csv", synthetic="synthetic-codes.csv"
+    )
 
 
 def test_the_order_of_columns_changes_nothing(folder: Path):
@@ -83,15 +110,21 @@ def test_the_order_of_columns_changes_nothing(folder: Path):
         rows = [row[::-1] for row in csv.reader(file)]
     with open(folder / "turned.csv", "w", newline="") as file:
         csv.writer(file).writerows(rows)
-    assert scores(folder, "--most-sets", "20") == scores(folder, "--most-sets", "20", synthetic="turned.csv")
+    assert scores(folder, "--most-sets", "20") == scores(
+        folder, "--most-sets", "20", synthetic="turned.csv"
+    )
 
 
 def test_targets_are_what_is_predicted(folder: Path):
-    assert {score["target"] for score in scores(folder, "--targets", "home, gender")["classifiers"]} == {"home", "gender"}
+    assert {
+        score["target"] for score in scores(folder, "--targets", "home, gender")["classifiers"]
+    } == {"home", "gender"}
 
 
 def test_the_seed_decides_which_triples_are_drawn(folder: Path):
-    first, again, other = (scores(folder, *QUICK, "--seed", seed)["avd"]["3"] for seed in ("1", "1", "2"))
+    first, again, other = (
+        scores(folder, *QUICK, "--seed", seed)["avd"]["3"] for seed in ("1", "1", "2")
+    )
     assert first == again != other
 
 
@@ -100,7 +133,9 @@ def test_a_column_of_one_table_only_is_left_out_with_a_note(folder: Path, tmp_pa
     (tmp_path / "synthetic.csv").write_text("b,a\n0,1\n1,1\n")
     result = evaluate(tmp_path, "--json")
     assert "note: column 'id' is in one table only" in result.stderr
-    assert [score["names"] for score in json.loads(result.stdout)["avd"]["2"]["sets"]] == [["a", "b"]]
+    assert [score["names"] for score in json.loads(result.stdout)["avd"]["2"]["sets"]] == [
+        ["a", "b"]
+    ]
 
 
 def test_a_constant_column_is_left_out_with_a_note(tmp_path: Path):
@@ -108,7 +143,9 @@ def test_a_constant_column_is_left_out_with_a_note(tmp_path: Path):
     (tmp_path / "synthetic.csv").write_text("a,b\nx,1\nx,1\n")
     result = evaluate(tmp_path)
     assert "column 'a' has a single value" in result.stderr
-    assert result.stdout.startswith("One-way tables of the synthetic data are off by 0.500 on average. ")
+    assert result.stdout.startswith(
+        "One-way tables of the synthetic data are off by 0.500 on average. "
+    )
 
 
 def test_a_name_that_looks_like_markup_is_printed_as_it_is(tmp_path: Path):
@@ -166,7 +203,12 @@ def test_too_many_values_are_told_what_to_give(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("real", "words"),
-    [("", "is empty"), ("a,b\n", "has a header but no records"), ("c\n1\n", "no column in common"), ("a\n1\n", "single value")],
+    [
+        ("", "is empty"),
+        ("a,b\n", "has a header but no records"),
+        ("c\n1\n", "no column in common"),
+        ("a\n1\n", "single value"),
+    ],
 )
 def test_a_table_that_cannot_be_compared_is_refused(tmp_path: Path, real: str, words: str):
     (tmp_path / "real.csv").write_text(real)
@@ -191,15 +233,22 @@ def in_parquet(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("options", [(), ("--campaign", "campaign.json")], ids=["learnt", "campaign"])
+@pytest.mark.parametrize(
+    "options", [(), ("--campaign", "campaign.json")], ids=["learnt", "campaign"]
+)
 def test_parquet_gives_the_scores_of_csv(in_parquet: Path, options: tuple[str, ...]):
     of_csv = scores(in_parquet, *QUICK, *options)
-    assert scores(in_parquet, *QUICK, *options, real="real.parquet", synthetic="synthetic.parquet") == of_csv
+    assert (
+        scores(in_parquet, *QUICK, *options, real="real.parquet", synthetic="synthetic.parquet")
+        == of_csv
+    )
     assert scores(in_parquet, *QUICK, *options, synthetic="synthetic.parquet") == of_csv
 
 
 def test_columns_of_numbers_and_booleans_compare_with_their_texts(tmp_path: Path):
-    pq.write_table(pa.table({"n": [1, 2, None, 2], "b": [True, False, True, None]}), tmp_path / "a.parquet")
+    pq.write_table(
+        pa.table({"n": [1, 2, None, 2], "b": [True, False, True, None]}), tmp_path / "a.parquet"
+    )
     (tmp_path / "b.csv").write_text("n,b\n1,true\n2,false\n,true\n2,\n")
     shown = scores(tmp_path, *QUICK, real="a.parquet", synthetic="b.csv")
     assert shown["avd"]["1"]["mean"] == 0 and shown["avd"]["2"]["mean"] == 0
@@ -217,7 +266,9 @@ def test_columns_of_numbers_and_booleans_compare_with_their_texts(tmp_path: Path
     ],
     ids=["column", "type", "damaged"],
 )
-def test_a_parquet_file_that_cannot_be_compared_is_named(folder: Path, tmp_path: Path, table: pa.Table | None, words: str):
+def test_a_parquet_file_that_cannot_be_compared_is_named(
+    folder: Path, tmp_path: Path, table: pa.Table | None, words: str
+):
     path = tmp_path / "bad.parquet"
     if table is None:
         path.write_bytes(b"PAR1 and no more")

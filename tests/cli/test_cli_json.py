@@ -38,7 +38,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "draft.json").write_text(json.dumps(DRAFT))
     ALUMNI.people(300, seed=1).save(path / "people.csv")
     done(lopub("campaign", "infer", "people.csv", "-o", "campaign.json", *COLUMNS, cwd=path))
-    done(lopub("encode", "campaign.json", "people.csv", "-o", "reports.parquet", "--seed", "1", cwd=path))
+    done(
+        lopub(
+            "encode",
+            "campaign.json",
+            "people.csv",
+            "-o",
+            "reports.parquet",
+            "--seed",
+            "1",
+            cwd=path,
+        )
+    )
     batch = ReportBatch.load(path / "reports.parquet")
     ReportBatch.joined(iter([batch, batch[:7]])).save(path / "repeated.parquet")
     done(lopub("import", "campaign.json", "reports.parquet", cwd=path))
@@ -48,7 +59,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def documented() -> dict[str, set[str]]:
     """The keys of every command, by docs/commands.md."""
     keys: dict[str, set[str]] = {}
-    for names, text in re.findall(r"^\| (`[a-z `,-]+`) \| (`.*|those of .*) \|$", PAGE, re.MULTILINE):
+    for names, text in re.findall(
+        r"^\| (`[a-z `,-]+`) \| (`.*|those of .*) \|$", PAGE, re.MULTILINE
+    ):
         for name in re.findall(r"`([a-z -]+)`", names):
             keys[name] = set(re.findall(r"`(\w+)`", text.partition(": of each")[0]))
     for name in ("campaign make", "campaign infer"):
@@ -76,7 +89,9 @@ def shown(folder: Path, command: str, *arguments: object) -> dict[str, Any]:
 
 
 def test_every_command_with_json_is_documented():
-    assert set(documented()) == {name for name, body in all_commands().items() if "--json" in options_of(body)}
+    assert set(documented()) == {
+        name for name, body in all_commands().items() if "--json" in options_of(body)
+    }
 
 
 # ---- drafts, campaigns and plans
@@ -91,7 +106,11 @@ def test_a_new_draft_is_written_and_checked(tmp_path: Path):
 def test_a_form_becomes_a_draft(tmp_path: Path):
     book = openpyxl.Workbook()
     book.active.title = "survey"  # type: ignore[union-attr]
-    for row in (("type", "name", "label"), ("time", "wakes", "When?"), ("text", "remarks", "More?")):
+    for row in (
+        ("type", "name", "label"),
+        ("time", "wakes", "When?"),
+        ("text", "remarks", "More?"),
+    ):
         book.active.append(row)  # type: ignore[union-attr]
     book.save(tmp_path / "form.xlsx")
     made = shown(tmp_path, "draft from-xlsform", "form.xlsx", "-o", "draft.json")
@@ -101,16 +120,26 @@ def test_a_form_becomes_a_draft(tmp_path: Path):
 
 def test_a_new_campaign_is_shown_with_its_path(folder: Path, tmp_path: Path):
     made = shown(folder, "campaign make", "draft.json", "-o", tmp_path / "c.json", "--epsilon", "4")
-    assert (made["campaign"], made["output"]) == (Campaign.load(tmp_path / "c.json").id, str(tmp_path / "c.json"))
+    assert (made["campaign"], made["output"]) == (
+        Campaign.load(tmp_path / "c.json").id,
+        str(tmp_path / "c.json"),
+    )
 
 
 def test_a_learnt_campaign_is_shown_with_its_path(folder: Path, tmp_path: Path):
     made = shown(folder, "campaign infer", "people.csv", "-o", tmp_path / "c.json", *COLUMNS)
-    assert [attribute["name"] for attribute in made["attributes"]] == ["gender", "income", "donates"]
+    assert [attribute["name"] for attribute in made["attributes"]] == [
+        "gender",
+        "income",
+        "donates",
+    ]
 
 
 def test_a_campaign_is_shown(folder: Path):
-    assert shown(folder, "campaign show", "campaign.json")["campaign"] == Campaign.load(folder / "campaign.json").id
+    assert (
+        shown(folder, "campaign show", "campaign.json")["campaign"]
+        == Campaign.load(folder / "campaign.json").id
+    )
 
 
 @pytest.mark.parametrize(("digits", "proven"), [(64, True), (16, False)])
@@ -121,21 +150,28 @@ def test_a_check_says_how_much_it_proves(folder: Path, digits: int, proven: bool
 
 
 def test_a_plan_names_its_campaign(folder: Path, tmp_path: Path):
-    plan = shown(folder, "plan", "draft.json", "--people", "500", "--epsilon", "2", "-o", tmp_path / "c.json")
+    plan = shown(
+        folder, "plan", "draft.json", "--people", "500", "--epsilon", "2", "-o", tmp_path / "c.json"
+    )
     assert plan["campaign"] == Campaign.load(tmp_path / "c.json").id
 
 
 def test_a_prepared_table_is_described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(SOURCES, "retail", test_data.RETAIL)
     (tmp_path / "retail.dat").write_bytes(test_data.LARGE)
-    assert shown(tmp_path, "data", "retail", "--from", "retail.dat", "-o", "tables")["output"] == "tables"
+    assert (
+        shown(tmp_path, "data", "retail", "--from", "retail.dat", "-o", "tables")["output"]
+        == "tables"
+    )
 
 
 # ---- reports
 
 
 def test_simulated_reports_are_counted(folder: Path, tmp_path: Path):
-    encoded = shown(folder, "encode", "campaign.json", "people.csv", "-o", tmp_path / "r.parquet", "--seed", "3")
+    encoded = shown(
+        folder, "encode", "campaign.json", "people.csv", "-o", tmp_path / "r.parquet", "--seed", "3"
+    )
     assert (encoded["n_reports"], encoded["seed"]) == (300, 3)
 
 
@@ -146,12 +182,22 @@ def test_counts_tell_what_was_repeated(folder: Path, tmp_path: Path):
 
 def test_an_estimate_has_all_cells(folder: Path):
     joint = shown(folder, "estimate", "repeated.parquet", "-a", "gender,donates")
-    assert (joint["n_reports"], joint["n_repeated"], len(joint["cells"]), joint["output"]) == (300, 7, 4, None)
+    assert (joint["n_reports"], joint["n_repeated"], len(joint["cells"]), joint["output"]) == (
+        300,
+        7,
+        4,
+        None,
+    )
 
 
 def test_an_answer_says_how_it_came_about(folder: Path):
     answer = shown(folder, "query", "repeated.parquet", "donates", "--given", "gender == 'F'")
-    assert (answer["n_reports"], answer["n_repeated"], answer["how"], answer["reason"]) == (300, 7, "direct", None)
+    assert (answer["n_reports"], answer["n_repeated"], answer["how"], answer["reason"]) == (
+        300,
+        7,
+        "direct",
+        None,
+    )
     assert answer["low"] < answer["estimate"] < answer["high"]
 
 
@@ -161,12 +207,33 @@ def test_an_export_tells_how_many_reports(folder: Path, tmp_path: Path):
 
 
 def test_a_publication_is_summed_up(folder: Path, tmp_path: Path):
-    published = shown(folder, "publish", "campaign.json", "sqlite:///lopub.db", "-o", tmp_path / "out", "--rows", "20")
-    assert (published["n_reports"], published["n_rows"], published["output"]) == (300, 20, str(tmp_path / "out"))
+    published = shown(
+        folder,
+        "publish",
+        "campaign.json",
+        "sqlite:///lopub.db",
+        "-o",
+        tmp_path / "out",
+        "--rows",
+        "20",
+    )
+    assert (published["n_reports"], published["n_rows"], published["output"]) == (
+        300,
+        20,
+        str(tmp_path / "out"),
+    )
 
 
 def test_scores_are_what_a_file_of_scores_holds(folder: Path, tmp_path: Path):
-    options = ("people.csv", "people.csv", "--no-classifiers", "--most-sets", "2", "-o", tmp_path / "s.json")
+    options = (
+        "people.csv",
+        "people.csv",
+        "--no-classifiers",
+        "--most-sets",
+        "2",
+        "-o",
+        tmp_path / "s.json",
+    )
     assert shown(folder, "evaluate", *options) == json.loads((tmp_path / "s.json").read_text())
 
 
@@ -184,7 +251,11 @@ def test_a_campaign_is_opened_listed_and_closed(folder: Path, tmp_path: Path):
     named, database = folder / "campaign.json", ("--database", f"sqlite:///{tmp_path}/new.db")
     whole = Campaign.load(named).id
     opened = shown(folder, "collect open", named, *database)
-    assert (opened["state"], opened["is_new"], opened["address"]) == ("open", True, f"/campaigns/{whole}")
+    assert (opened["state"], opened["is_new"], opened["address"]) == (
+        "open",
+        True,
+        f"/campaigns/{whole}",
+    )
     assert not shown(folder, "collect open", named, *database)["is_new"]
     (listed,) = shown(folder, "collect list", *database)["campaigns"]
     assert (listed["campaign"], listed["n_reports"]) == (whole, None)
@@ -203,13 +274,20 @@ def test_a_token_is_made_listed_and_revoked(folder: Path, tmp_path: Path):
 
 
 def test_an_import_tells_what_was_there_already(folder: Path, tmp_path: Path):
-    imported = shown(folder, "import", "repeated.parquet", "--database", f"sqlite:///{tmp_path}/new.db")
+    imported = shown(
+        folder, "import", "repeated.parquet", "--database", f"sqlite:///{tmp_path}/new.db"
+    )
     assert (imported["n_accepted"], imported["n_repeated"], imported["refused"]) == (300, 7, {})
 
 
 def test_a_backup_and_its_restoration_tell_how_many_reports(folder: Path, tmp_path: Path):
     assert shown(folder, "backup", "-o", tmp_path / "b")["n_reports"] == 300
-    assert shown(folder, "restore", tmp_path / "b", "--database", f"sqlite:///{tmp_path}/new.db")["n_reports"] == 300
+    assert (
+        shown(folder, "restore", tmp_path / "b", "--database", f"sqlite:///{tmp_path}/new.db")[
+            "n_reports"
+        ]
+        == 300
+    )
 
 
 def test_sending_and_withdrawing_tell_the_campaign(tmp_path: Path):
@@ -217,8 +295,14 @@ def test_sending_and_withdrawing_tell_the_campaign(tmp_path: Path):
     try:
         (tmp_path / "record.json").write_text(json.dumps({"city": "Rome", "children": 3}))
         store = ("--store", tmp_path / "kept")
-        assert shown(tmp_path, "send", collector.url, "record.json", "--yes", *store)["campaign"] == test_cli_send.CAMPAIGN.id
-        assert shown(tmp_path, "withdraw", collector.url, *store)["campaign"] == test_cli_send.CAMPAIGN.id
+        assert (
+            shown(tmp_path, "send", collector.url, "record.json", "--yes", *store)["campaign"]
+            == test_cli_send.CAMPAIGN.id
+        )
+        assert (
+            shown(tmp_path, "withdraw", collector.url, *store)["campaign"]
+            == test_cli_send.CAMPAIGN.id
+        )
     finally:
         collector.close()
 

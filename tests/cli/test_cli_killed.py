@@ -43,7 +43,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("killed")
     CAMPAIGN.save(directory / "campaign.json")
     fakes.honest(CAMPAIGN, 3_000, seed=1).save(directory / "reports.parquet")
-    assert run("import", directory, "campaign.json", "reports.parquet", "--database", DATABASE).wait() == 0
+    assert (
+        run("import", directory, "campaign.json", "reports.parquet", "--database", DATABASE).wait()
+        == 0
+    )
     return directory
 
 
@@ -51,10 +54,14 @@ Limit = tuple[int, int]
 """Which resource, and how much of it."""
 
 
-def run(command: str, directory: Path, *arguments: str, limit: Limit | None = None) -> subprocess.Popen[bytes]:
+def run(
+    command: str, directory: Path, *arguments: str, limit: Limit | None = None
+) -> subprocess.Popen[bytes]:
     whole = [sys.executable, "-m", "lopub", command, *arguments]
     nowhere = subprocess.DEVNULL
-    return subprocess.Popen(whole, cwd=directory, stdout=nowhere, stderr=nowhere, preexec_fn=lambda: prepared(limit))
+    return subprocess.Popen(
+        whole, cwd=directory, stdout=nowhere, stderr=nowhere, preexec_fn=lambda: prepared(limit)
+    )
 
 
 def prepared(limit: Limit | None) -> None:
@@ -95,7 +102,12 @@ def test_a_command_leaves_a_whole_result_or_none(files: Path, command: str):
     assert whole
     for moment in range(N_MOMENTS):
         clear(files)
-        process = run(command, files, *arguments, limit=limit_of(moment % 4, rng, max(map(len, whole.values()))))
+        process = run(
+            command,
+            files,
+            *arguments,
+            limit=limit_of(moment % 4, rng, max(map(len, whole.values()))),
+        )
         if moment % 4 < 2:
             time.sleep(rng.uniform(0.1, 1.1) * seconds)
             process.send_signal((signal.SIGKILL, signal.SIGINT)[moment % 4])
@@ -108,7 +120,9 @@ def test_a_command_leaves_a_whole_result_or_none(files: Path, command: str):
     assert results(files) == whole
     assert list(files.glob(".*.part*")) == []
     assert n_whole < N_MOMENTS  # or nothing was cut short
-    note_figures("killed", command, moments=N_MOMENTS, whole=n_whole, none=N_MOMENTS - n_whole, halves=0)
+    note_figures(
+        "killed", command, moments=N_MOMENTS, whole=n_whole, none=N_MOMENTS - n_whole, halves=0
+    )
 
 
 # ---- jobs
@@ -130,7 +144,9 @@ def ended(store: ReportStore, job: QueuedJob) -> QueuedJob:
 
 
 def worker(files: Path, limit: Limit | None = None) -> subprocess.Popen[bytes]:
-    return run("worker", files, "--database", DATABASE, "--files", "jobs", "--name", "w", limit=limit)
+    return run(
+        "worker", files, "--database", DATABASE, "--files", "jobs", "--name", "w", limit=limit
+    )
 
 
 def done_calmly(store: ReportStore, files: Path) -> QueuedJob:
@@ -147,7 +163,9 @@ def test_a_worker_leaves_whole_results_of_jobs_or_none(files: Path, store: Repor
     started, first = time.monotonic(), done_calmly(store, files)
     seconds, whole = time.monotonic() - started, results(place_of(files / "jobs", first), "*")
     assert first.state is State.DONE and whole
-    largest = max(*(len(content) for content in whole.values()), (files / "lopub.db").stat().st_size)
+    largest = max(
+        *(len(content) for content in whole.values()), (files / "lopub.db").stat().st_size
+    )
     for moment in range(N_MOMENTS):
         ask(store, "export", CAMPAIGN.id)
         process = worker(files, limit_of(moment % 4, rng, largest))
@@ -158,8 +176,18 @@ def test_a_worker_leaves_whole_results_of_jobs_or_none(files: Path, store: Repor
     found = jobs_of(store, CAMPAIGN.id, kind="export", most=10 * N_MOMENTS)
     for job in found:
         assert job.state in (State.DONE, State.FAILED)
-        assert results(place_of(files / "jobs", job), "*") == (whole if job.state is State.DONE else {})
+        assert results(place_of(files / "jobs", job), "*") == (
+            whole if job.state is State.DONE else {}
+        )
         assert bool(job.problem) == (job.state is State.FAILED)
     assert list((files / "jobs").rglob("*.part*")) == []
     n_done = sum(job.state is State.DONE for job in found)
-    note_figures("killed", "jobs", moments=N_MOMENTS, jobs=len(found), done=n_done, failed=len(found) - n_done, halves=0)
+    note_figures(
+        "killed",
+        "jobs",
+        moments=N_MOMENTS,
+        jobs=len(found),
+        done=n_done,
+        failed=len(found) - n_done,
+        halves=0,
+    )

@@ -28,7 +28,9 @@ TABLE = "gender,age,happy\nF,25,true\nM,26,\nF,27,false\nM,25,true\n"
 
 
 @pytest.fixture
-def lopub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Lopub:
+def lopub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Lopub:
     """Runs a command in a folder with a file of each kind; (exit code, standard output, standard error)."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "400")
@@ -54,7 +56,9 @@ def lopub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     Path("empty").touch()
     Path("folder").mkdir()
     assert run("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "4")[0] == 0
-    assert run("encode", "campaign.json", "people.csv", "-o", "reports.parquet", "--seed", "1")[0] == 0
+    assert (
+        run("encode", "campaign.json", "people.csv", "-o", "reports.parquet", "--seed", "1")[0] == 0
+    )
     return run
 
 
@@ -106,7 +110,11 @@ NOT_A_TABLE = {
 
 @pytest.mark.parametrize("file", NOT_A_CAMPAIGN)
 def test_a_file_that_is_not_a_campaign_is_told_as_what_it_is(lopub: Lopub, file: str) -> None:
-    for rest in (("campaign", "show", file), ("campaign", "check", file), ("encode", file, "people.csv", "-o", "out.bin")):
+    for rest in (
+        ("campaign", "show", file),
+        ("campaign", "check", file),
+        ("encode", file, "people.csv", "-o", "out.bin"),
+    ):
         assert refusal(lopub(*rest)).startswith(NOT_A_CAMPAIGN[file])
     for command in ("publish", "count"):
         named = ("--campaign", file, "-o", "out")
@@ -117,42 +125,64 @@ def test_a_file_that_is_not_a_campaign_is_told_as_what_it_is(lopub: Lopub, file:
 @pytest.mark.parametrize("file", NOT_REPORTS)
 def test_a_file_that_holds_no_reports_is_told_as_what_it_is(lopub: Lopub, file: str) -> None:
     for command in ("publish", "estimate"):
-        rest = ("-o", "out.csv", "--attributes", "gender,age") if command == "estimate" else ("-o", "out")
+        rest = (
+            ("-o", "out.csv", "--attributes", "gender,age")
+            if command == "estimate"
+            else ("-o", "out")
+        )
         said = refusal(lopub(command, "campaign.json", file, *rest)).replace(f"{Path.cwd()}/", "")
         assert NOT_REPORTS[file] in said
     if file not in ("empty", "folder"):  # which may be counted: they have none
-        said = refusal(lopub("count", "campaign.json", file, "-o", "out")).replace(f"{Path.cwd()}/", "")
+        said = refusal(lopub("count", "campaign.json", file, "-o", "out")).replace(
+            f"{Path.cwd()}/", ""
+        )
         assert NOT_REPORTS[file] in said
     assert not list(Path.cwd().glob("out*"))
 
 
 @pytest.mark.parametrize("file", NOT_A_DRAFT)
 def test_a_file_that_is_not_a_draft_is_told_as_what_it_is(lopub: Lopub, file: str) -> None:
-    assert NOT_A_DRAFT[file] in refusal(lopub("campaign", "make", file, "-o", "out.json", "--epsilon", "4"))
+    assert NOT_A_DRAFT[file] in refusal(
+        lopub("campaign", "make", file, "-o", "out.json", "--epsilon", "4")
+    )
     if file != "campaign.json":  # whose questions may be planned for
-        assert NOT_A_DRAFT[file] in refusal(lopub("plan", file, "--people", "100", "--epsilon", "4", "-o", "out.json"))
+        assert NOT_A_DRAFT[file] in refusal(
+            lopub("plan", file, "--people", "100", "--epsilon", "4", "-o", "out.json")
+        )
     assert not Path("out.json").exists()
 
 
 @pytest.mark.parametrize("file", NOT_A_TABLE)
 def test_a_file_that_is_not_a_table_is_told_as_what_it_is(lopub: Lopub, file: str) -> None:
     assert NOT_A_TABLE[file] in refusal(lopub("encode", "campaign.json", file, "-o", "out.bin"))
-    assert NOT_A_TABLE[file] in refusal(lopub("campaign", "infer", file, "-o", "out.json", "--epsilon", "4"))
+    assert NOT_A_TABLE[file] in refusal(
+        lopub("campaign", "infer", file, "-o", "out.json", "--epsilon", "4")
+    )
     assert not list(Path.cwd().glob("out*"))
 
 
 def test_a_file_of_reports_is_not_taken_for_a_table(lopub: Lopub) -> None:
-    said = refusal(lopub("campaign", "infer", "reports.parquet", "-o", "out.json", "--epsilon", "4"))
+    said = refusal(
+        lopub("campaign", "infer", "reports.parquet", "-o", "out.json", "--epsilon", "4")
+    )
     assert "reports.parquet is not a csv table, but a Parquet file" in said
     said = refusal(lopub("encode", "campaign.json", "reports.parquet", "-o", "out.bin"))
-    assert "reports.parquet has no column 'gender', 'age', 'happy'; its columns are id, slot, view, payload" in said
+    assert (
+        "reports.parquet has no column 'gender', 'age', 'happy'; its columns are id, slot, view, payload"
+        in said
+    )
     assert not list(Path.cwd().glob("out*"))
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out", "out.json", "out.parquet.gz"])
-def test_reports_are_not_written_under_the_name_of_another_kind_of_file(lopub: Lopub, name: str) -> None:
+def test_reports_are_not_written_under_the_name_of_another_kind_of_file(
+    lopub: Lopub, name: str
+) -> None:
     said = refusal(lopub("encode", "campaign.json", "people.csv", "-o", name))
-    assert said == f"{name} must end in .parquet, or in .bin or .reports for framed wire bytes: it will hold reports"
+    assert (
+        said
+        == f"{name} must end in .parquet, or in .bin or .reports for framed wire bytes: it will hold reports"
+    )
     assert not Path(name).exists()
 
 
@@ -160,7 +190,9 @@ def test_reports_are_not_written_under_the_name_of_another_kind_of_file(lopub: L
 
 
 def test_make_without_a_budget_names_the_options(lopub: Lopub) -> None:
-    assert "--epsilon E or --flip-probability F" in refusal(lopub("campaign", "make", "draft.json", "-o", "out.json"))
+    assert "--epsilon E or --flip-probability F" in refusal(
+        lopub("campaign", "make", "draft.json", "-o", "out.json")
+    )
 
 
 def test_check_compares_a_short_id_and_says_that_it_proves_nothing(lopub: Lopub) -> None:
@@ -168,7 +200,9 @@ def test_check_compares_a_short_id_and_says_that_it_proves_nothing(lopub: Lopub)
     for short in (whole[:16] + "…", whole[:16].upper(), whole[:8], whole[:63]):
         code, out, err = lopub("campaign", "check", "campaign.json", "--id", short)
         assert (code, out) == (0, f"ok: campaign {whole}\n")
-        assert err.startswith(f"note: its first {len(short.rstrip('…'))} digits are those given; only all 64 prove")
+        assert err.startswith(
+            f"note: its first {len(short.rstrip('…'))} digits are those given; only all 64 prove"
+        )
     assert lopub("campaign", "check", "campaign.json", "--id", whole)[2] == ""
 
 
@@ -207,11 +241,16 @@ def test_a_weak_epsilon_is_warned_of_wherever_it_is_chosen_or_shown(lopub: Lopub
     assert WARNING in lopub("campaign", "show", "weak.json")[2]
     assert WARNING in lopub("campaign", "infer", "people.csv", *weak)[2]
     assert WARNING in lopub("plan", "draft.json", "--people", "100", *weak)[2]
-    assert json.loads(lopub("campaign", "show", "weak.json", "--json")[1])["warnings"] == [WARNING[9:-1]]
+    assert json.loads(lopub("campaign", "show", "weak.json", "--json")[1])["warnings"] == [
+        WARNING[9:-1]
+    ]
     _, out, err = lopub("plan", "draft.json", "--people", "100", "--epsilon", "20", "--json")
     assert json.loads(out)["warnings"] == [WARNING[9:-1]] and WARNING in err
 
 
 def test_an_epsilon_of_eight_is_not_warned_of(lopub: Lopub) -> None:
-    assert "warning" not in lopub("campaign", "make", "draft.json", "-o", "out.json", "--epsilon", "8")[2]
+    assert (
+        "warning"
+        not in lopub("campaign", "make", "draft.json", "-o", "out.json", "--epsilon", "8")[2]
+    )
     assert json.loads(lopub("campaign", "show", "out.json", "--json")[1])["warnings"] == []

@@ -35,13 +35,22 @@ def written_to(command: str, path: Path, cwd: Path) -> str:
 
 
 def test_every_command_with_an_output_is_tried():
-    assert set(COMMANDS) == {name for name, body in all_commands().items() if "--output" in options_of(body)}
+    assert set(COMMANDS) == {
+        name for name, body in all_commands().items() if "--output" in options_of(body)
+    }
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_directory_that_is_not_there_is_refused(command: str, tmp_path: Path):
-    for name in ("nowhere/out", "nowhere/out.json", "nowhere/out.parquet") if command == "evaluate" else ("nowhere/out.parquet",):
-        assert written_to(command, Path(name), tmp_path) == f"cannot write {name}: there is no directory nowhere"
+    for name in (
+        ("nowhere/out", "nowhere/out.json", "nowhere/out.parquet")
+        if command == "evaluate"
+        else ("nowhere/out.parquet",)
+    ):
+        assert (
+            written_to(command, Path(name), tmp_path)
+            == f"cannot write {name}: there is no directory nowhere"
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -73,7 +82,20 @@ def test_a_name_that_is_too_long_is_refused(command: str, tmp_path: Path):
 def test_no_command_writes_over_what_it_reads(tmp_path: Path) -> None:
     """Not with --force either: `lopub count monday.parquet -o monday.parquet --force` would leave counts, and no reports."""
     ALUMNI.people(50, seed=1).save(tmp_path / "people.csv")
-    done(lopub("campaign", "infer", "people.csv", "-o", "c.json", "--epsilon", "4", "--columns", "gender,age", cwd=tmp_path))
+    done(
+        lopub(
+            "campaign",
+            "infer",
+            "people.csv",
+            "-o",
+            "c.json",
+            "--epsilon",
+            "4",
+            "--columns",
+            "gender,age",
+            cwd=tmp_path,
+        )
+    )
     done(lopub("encode", "c.json", "people.csv", "-o", "r.parquet", "--seed", "1", cwd=tmp_path))
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     same = tmp_path.name
@@ -82,5 +104,7 @@ def test_no_command_writes_over_what_it_reads(tmp_path: Path) -> None:
         ["estimate", "r.parquet", "-a", "age", "-o", "r.parquet"],
         ["campaign", "infer", "people.csv", "--epsilon", "4", "-o", "people.csv"],
     ):
-        assert "is read by this command, and would be overwritten" in refusal(lopub(*words, "--force", cwd=tmp_path))
+        assert "is read by this command, and would be overwritten" in refusal(
+            lopub(*words, "--force", cwd=tmp_path)
+        )
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -39,7 +39,9 @@ def collect(folder: Path, people: Dataset, names: tuple[str, ...], epsilon: floa
     domain = Domain(tuple(people.domain[name] for name in names))
     campaign = make_campaign(domain, Terms(name="people"), CampaignRequest(epsilon=epsilon))
     campaign.save(folder / "campaign.json")
-    batch = simulate(Dataset(domain, people.codes[:, list(people.domain.positions(names))]), campaign, seed=1)
+    batch = simulate(
+        Dataset(domain, people.codes[:, list(people.domain.positions(names))]), campaign, seed=1
+    )
     batch.save(folder / "reports.parquet")
     count(batch).save(folder / "counts.parquet")
 
@@ -49,10 +51,17 @@ def command(output: Path | str, *options: str, reports: str = "reports.parquet")
 
 
 @pytest.fixture
-def publish(collected: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def publish(
+    collected: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
     """The command in this process, which saves its start."""
 
-    def called(output: Path | str, *options: str, reports: str = "reports.parquet", folder: Path = collected):
+    def called(
+        output: Path | str,
+        *options: str,
+        reports: str = "reports.parquet",
+        folder: Path = collected,
+    ):
         monkeypatch.chdir(folder)
         monkeypatch.setattr(sys, "argv", ["lopub", *command(output, *options, reports=reports)])
         with pytest.raises(SystemExit) as stopped:
@@ -69,7 +78,12 @@ def publish(collected: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 def test_reports_become_a_publication(publish: Run, collected: Path, tmp_path: Path):
     result = publish(tmp_path / "out")
     assert result.returncode == 0 and result.stderr == ""
-    for words in ("2,000 reports, epsilon 8.000", "by held-out gain", "cliques, the largest of", "2,000 synthetic records"):
+    for words in (
+        "2,000 reports, epsilon 8.000",
+        "by held-out gain",
+        "cliques, the largest of",
+        "2,000 synthetic records",
+    ):
         assert words in result.stdout
     assert f"written: {tmp_path}/out" in result.stdout.splitlines()[-1]
     assert set(FILES) <= set(contents(tmp_path / "out")) and is_whole(tmp_path / "out")
@@ -79,22 +93,59 @@ def test_reports_become_a_publication(publish: Run, collected: Path, tmp_path: P
 
 def test_json_is_all_that_is_printed(publish: Run, tmp_path: Path):
     shown = json.loads(publish(tmp_path / "out", "--json", "--rows", "50").stdout)
-    assert (shown["output"], shown["n_rows"], shown["n_reports"]) == (str(tmp_path / "out"), 50, 2_000)
+    assert (shown["output"], shown["n_rows"], shown["n_reports"]) == (
+        str(tmp_path / "out"),
+        50,
+        2_000,
+    )
     assert {name for clique in shown["cliques"] for name in clique} == set(COLUMNS)
 
 
 def test_the_papers_structure_is_recorded_in_the_manifest(publish: Run, tmp_path: Path):
-    options = ["--structure", "paper", "--method", "em", "--phi", "0.3", "--prune", "dependence", "--seed", "7", "--rows", "20"]
+    options = [
+        "--structure",
+        "paper",
+        "--method",
+        "em",
+        "--phi",
+        "0.3",
+        "--prune",
+        "dependence",
+        "--seed",
+        "7",
+        "--rows",
+        "20",
+    ]
     result = publish(tmp_path / "out", *options)
-    assert "by mutual information" in result.stdout and "pruning saved the estimation of 4 pairs" in result.stdout
+    assert (
+        "by mutual information" in result.stdout
+        and "pruning saved the estimation of 4 pairs" in result.stdout
+    )
     settings = json.loads((tmp_path / "out" / "manifest.json").read_text())["settings"]
-    assert settings["structure"] == "paper" and settings["method"] == "em" and settings["phi"] == 0.3
-    assert settings["pruning"] == {"find": "dependence", "rank": "entropy_per_candidate", "rounding": "half_up"}
+    assert (
+        settings["structure"] == "paper" and settings["method"] == "em" and settings["phi"] == 0.3
+    )
+    assert settings["pruning"] == {
+        "find": "dependence",
+        "rank": "entropy_per_candidate",
+        "rounding": "half_up",
+    }
     assert settings["seed"] == 7 and settings["rows"] == 20
 
 
 def test_the_papers_stop_and_its_algorithms_rank_can_be_asked_for(publish: Run, tmp_path: Path):
-    options = ["--structure", "paper", "--method", "em", "--stop", "paper", "--prune", "dependence", "--prune-by", "entropy"]
+    options = [
+        "--structure",
+        "paper",
+        "--method",
+        "em",
+        "--stop",
+        "paper",
+        "--prune",
+        "dependence",
+        "--prune-by",
+        "entropy",
+    ]
     publish(tmp_path / "out", *options, "--rows", "20")
     settings = json.loads((tmp_path / "out" / "manifest.json").read_text())["settings"]
     assert settings["pruning"]["rank"] == "entropy" and settings["options"] == {"stop": "paper"}
@@ -106,10 +157,16 @@ def test_a_search_for_independence_calls_what_it_skips_assumed(publish: Run, tmp
 
 
 def test_the_cap_says_which_edges_it_left_out(publish: Run, tmp_path: Path):
-    result = publish(tmp_path / "out", "--structure", "paper", "--phi", "0", "--most-cells", "12", "--rows", "20")
+    result = publish(
+        tmp_path / "out", "--structure", "paper", "--phi", "0", "--most-cells", "12", "--rows", "20"
+    )
     assert result.returncode == 0
-    assert result.stderr.startswith("note: the cap of 12 cells left out ") and " – " in result.stderr
-    assert json.loads((tmp_path / "out" / "estimates" / "model.json").read_text())["most_cells"] == 12
+    assert (
+        result.stderr.startswith("note: the cap of 12 cells left out ") and " – " in result.stderr
+    )
+    assert (
+        json.loads((tmp_path / "out" / "estimates" / "model.json").read_text())["most_cells"] == 12
+    )
 
 
 def test_rows_are_as_many_as_asked_for(publish: Run, tmp_path: Path):
@@ -129,7 +186,10 @@ def test_reports_without_dependence_say_so(publish: Run, tmp_path: Path):
     collect(tmp_path, ALUMNI.people(400, seed=1), ("region", "gender"), epsilon=2)
     shown = publish("out", folder=tmp_path).stdout
     assert "0 of 1 pairs of attributes depend on each other" in shown
-    assert "no dependence stands out of the noise: the table is made of independent attributes" in shown
+    assert (
+        "no dependence stands out of the noise: the table is made of independent attributes"
+        in shown
+    )
 
 
 @pytest.mark.parametrize("structure", ["calibrated", "paper"])
@@ -137,12 +197,20 @@ def test_the_hash_seed_does_not_change_a_byte(collected: Path, tmp_path: Path, s
     for seed in ("1", "2"):
         environment = {"PYTHONHASHSEED": seed, "PATH": ""}
         options = ["--structure", structure, "--rows", "99"]
-        assert in_a_process(*command(tmp_path / seed, *options), cwd=collected, env=environment).returncode == 0
+        assert (
+            in_a_process(
+                *command(tmp_path / seed, *options), cwd=collected, env=environment
+            ).returncode
+            == 0
+        )
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
 def test_help_has_an_example():
-    assert "Example: lopub publish campaign.json reports.parquet -o publication" in lopub("publish", "--help").stdout
+    assert (
+        "Example: lopub publish campaign.json reports.parquet -o publication"
+        in lopub("publish", "--help").stdout
+    )
 
 
 # ---- what it refuses
@@ -155,24 +223,44 @@ def test_help_has_an_example():
         (["--phi", "-0.1"], "phi must lie in 0..1, got -0.1"),
         (["--phi", "nan"], "phi must lie in 0..1, got nan"),
         (["--structure", "tree"], "structure must be one of calibrated, paper, got 'tree'"),
-        (["--method", "magic"], "method must be one of shrunk, em, moments, product, lasso, hybrid, got 'magic'"),
+        (
+            ["--method", "magic"],
+            "method must be one of shrunk, em, moments, product, lasso, hybrid, got 'magic'",
+        ),
         (["--method", "em"], "only method shrunk has, not em; use structure paper"),
-        (["--structure", "paper", "--method", "lasso"], "method lasso regresses bits of separately randomized attributes"),
+        (
+            ["--structure", "paper", "--method", "lasso"],
+            "method lasso regresses bits of separately randomized attributes",
+        ),
         (["--prune", "dependence"], "pruning is a part of structure paper"),
         (["--stop", "paper"], "stop is a choice of methods em and hybrid, not of shrunk"),
         (["--stop", "soon"], "stop must be change or paper, got 'soon'"),
-        (["--structure", "paper", "--method", "em", "--stop", "soon"], "stop must be change or paper, got 'soon'"),
-        (["--structure", "paper", "--prune-by", "entropy"], "--prune-by says how --prune ranks; give --prune, too"),
+        (
+            ["--structure", "paper", "--method", "em", "--stop", "soon"],
+            "stop must be change or paper, got 'soon'",
+        ),
+        (
+            ["--structure", "paper", "--prune-by", "entropy"],
+            "--prune-by says how --prune ranks; give --prune, too",
+        ),
         (["--prune-by", "luck"], "--prune-by must be entropy or entropy-per-candidate, got 'luck'"),
-        (["--structure", "paper", "--prune", "everything"], "--prune must be dependence or independence, got 'everything'"),
+        (
+            ["--structure", "paper", "--prune", "everything"],
+            "--prune must be dependence or independence, got 'everything'",
+        ),
         (["--rows", "0"], "rows must be at least 1, got 0"),
-        (["--most-cells", "3"], "most_cells must be at least 4, the candidates of the largest of 5 attributes, got 3"),
+        (
+            ["--most-cells", "3"],
+            "most_cells must be at least 4, the candidates of the largest of 5 attributes, got 3",
+        ),
         (["--most-cells", "99999999"], "most_cells must be at most 16,777,216, got 99,999,999"),
         (["--seed", "-1"], "seed must not be negative, got -1"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_mistake_gets_one_sentence_and_leaves_nothing(publish: Run, tmp_path: Path, options: list[str], words: str):
+def test_a_mistake_gets_one_sentence_and_leaves_nothing(
+    publish: Run, tmp_path: Path, options: list[str], words: str
+):
     assert words in refused(publish(tmp_path / "out", *options))
     assert names(tmp_path) == []
 
@@ -182,14 +270,22 @@ def test_more_rows_than_memory_get_one_sentence(publish: Run, tmp_path: Path):
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("options", [["--rows", "many"], ["--phi", "some"], ["--colour", "red"], ["--seed", "1.5"]], ids=" ".join)
-def test_wrong_usage_exits_with_2_and_leaves_nothing(publish: Run, tmp_path: Path, options: list[str]):
+@pytest.mark.parametrize(
+    "options",
+    [["--rows", "many"], ["--phi", "some"], ["--colour", "red"], ["--seed", "1.5"]],
+    ids=" ".join,
+)
+def test_wrong_usage_exits_with_2_and_leaves_nothing(
+    publish: Run, tmp_path: Path, options: list[str]
+):
     assert publish(tmp_path / "out", *options).returncode == 2
     assert names(tmp_path) == []
 
 
 def test_a_file_that_is_not_there_is_named(publish: Run, tmp_path: Path):
-    assert "cannot read reports none.parquet" in refused(publish(tmp_path / "out", reports="none.parquet"))
+    assert "cannot read reports none.parquet" in refused(
+        publish(tmp_path / "out", reports="none.parquet")
+    )
     assert names(tmp_path) == []
 
 
@@ -218,15 +314,27 @@ def no_file_above_four_kilobytes() -> None:
 
 
 def test_a_full_disk_gets_one_sentence_and_leaves_nothing(collected: Path, tmp_path: Path):
-    said = refused(in_a_process(*command(tmp_path / "out"), cwd=collected, preexec_fn=no_file_above_four_kilobytes))
-    assert said.startswith(f"lopub: cannot write {tmp_path}/") and said.endswith(": File too large\n")
+    said = refused(
+        in_a_process(
+            *command(tmp_path / "out"), cwd=collected, preexec_fn=no_file_above_four_kilobytes
+        )
+    )
+    assert said.startswith(f"lopub: cannot write {tmp_path}/") and said.endswith(
+        ": File too large\n"
+    )
     assert names(tmp_path) == []
 
 
 def test_a_full_disk_leaves_the_old_publication(publish: Run, collected: Path, tmp_path: Path):
     assert publish(tmp_path / "out", "--rows", "9").returncode == 0
     before = contents(tmp_path / "out")
-    refused(in_a_process(*command(tmp_path / "out", "--force"), cwd=collected, preexec_fn=no_file_above_four_kilobytes))
+    refused(
+        in_a_process(
+            *command(tmp_path / "out", "--force"),
+            cwd=collected,
+            preexec_fn=no_file_above_four_kilobytes,
+        )
+    )
     assert contents(tmp_path / "out") == before and names(tmp_path) == ["out"]
 
 
@@ -242,7 +350,9 @@ run()
 """All files are written but the last, and that one takes its time."""
 
 
-def test_an_interrupt_in_the_middle_leaves_nothing_and_no_traceback(collected: Path, tmp_path: Path):
+def test_an_interrupt_in_the_middle_leaves_nothing_and_no_traceback(
+    collected: Path, tmp_path: Path
+):
     arguments = [sys.executable, "-c", ENDLESS, *command(tmp_path / "out")]
     with subprocess.Popen(arguments, cwd=collected, stderr=subprocess.PIPE, text=True) as process:
         while not list(tmp_path.glob("*/campaign.json")) and process.poll() is None:
@@ -277,18 +387,51 @@ def test_a_kill_at_any_moment_leaves_a_whole_publication_or_none(collected: Path
 def test_framed_reports_are_published_as_simulated_on_request(collected: Path, tmp_path: Path):
     people = ALUMNI.people(600, seed=1)
     codes = people.codes[:, list(people.domain.positions(COLUMNS))].tolist()
-    rows = [[people.domain[name].texts[code] for name, code in zip(COLUMNS, row, strict=True)] for row in codes]
+    rows = [
+        [people.domain[name].texts[code] for name, code in zip(COLUMNS, row, strict=True)]
+        for row in codes
+    ]
     with open(tmp_path / "people.csv", "w", newline="") as file:
         csv.writer(file).writerows([COLUMNS, *rows])
-    encoded = done(lopub("encode", collected / "campaign.json", tmp_path / "people.csv", "-o", tmp_path / "r.bin", "--seed", 1))
+    encoded = done(
+        lopub(
+            "encode",
+            collected / "campaign.json",
+            tmp_path / "people.csv",
+            "-o",
+            tmp_path / "r.bin",
+            "--seed",
+            1,
+        )
+    )
     assert "framed wire bytes do not tell that they are simulated" in encoded.stderr
     for flags, is_told in (((), False), (("--simulated",), True)):
         where = tmp_path / f"p{len(flags)}"
-        done(lopub("publish", collected / "campaign.json", tmp_path / "r.bin", "-o", where, "--rows", 20, *flags))
-        assert ("This is a rehearsal with simulated reports" in (where / "report.html").read_text()) is is_told
+        done(
+            lopub(
+                "publish",
+                collected / "campaign.json",
+                tmp_path / "r.bin",
+                "-o",
+                where,
+                "--rows",
+                20,
+                *flags,
+            )
+        )
+        assert (
+            "This is a rehearsal with simulated reports" in (where / "report.html").read_text()
+        ) is is_told
         assert json.loads((where / "manifest.json").read_text())["reports"]["simulated"] is is_told
 
 
-def test_an_import_tells_that_a_database_does_not_keep_that_reports_are_simulated(collected: Path, tmp_path: Path):
-    imported = done(lopub("import", collected / "reports.parquet", "--database", f"sqlite:///{tmp_path}/new.db"))
-    assert "these reports are simulated, which a database does not keep; publish them with --simulated" in imported.stderr
+def test_an_import_tells_that_a_database_does_not_keep_that_reports_are_simulated(
+    collected: Path, tmp_path: Path
+):
+    imported = done(
+        lopub("import", collected / "reports.parquet", "--database", f"sqlite:///{tmp_path}/new.db")
+    )
+    assert (
+        "these reports are simulated, which a database does not keep; publish them with --simulated"
+        in imported.stderr
+    )

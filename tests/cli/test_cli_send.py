@@ -35,7 +35,15 @@ from lopub import (
     Terms,
     make_campaign,
 )
-from lopub.cli.send import agree, all_answers, candidates_of, odds, print_answers, print_questions, send
+from lopub.cli.send import (
+    agree,
+    all_answers,
+    candidates_of,
+    odds,
+    print_answers,
+    print_questions,
+    send,
+)
 from lopub.contract.report import unframed
 from lopub.contract.wording import Wording
 
@@ -77,7 +85,9 @@ class Collector:
             def do_POST(self) -> None:
                 what = self.path.rpartition("/")[2]
                 collector.bodies[what].append(self.rfile.read(int(self.headers["Content-Length"])))
-                self._say(204) if what == "withdrawals" else self._say(200, json.dumps(collector.verdict).encode())
+                self._say(204) if what == "withdrawals" else self._say(
+                    200, json.dumps(collector.verdict).encode()
+                )
 
             def _say(self, status: int, body: bytes = b"") -> None:
                 self.send_response(status)
@@ -128,17 +138,28 @@ def files(directory: Path) -> list[Path]:
 
 
 def test_a_record_is_shown_what_it_is_for_and_its_noisy_report_sent(collector, record, tmp_path):
-    result = in_a_process("send", collector.url, record, "--yes", env=os.environ | {"HOME": str(tmp_path)})
+    result = in_a_process(
+        "send", collector.url, record, "--yes", env=os.environ | {"HOME": str(tmp_path)}
+    )
     assert result.returncode == 0, result.stderr
-    for words in ("Where do you live?", "You agree to this:\n| that the crowd is described", "epsilon 2.000", "factor of 7.4"):
+    for words in (
+        "Where do you live?",
+        "You agree to this:\n| that the crowd is described",
+        "epsilon 2.000",
+        "factor of 7.4",
+    ):
         assert words in result.stdout
     assert "deleted 30 days after the close; nothing is shown of fewer than 50" in result.stdout
     assert "counts it once" in result.stdout and "does not tell" in result.stdout
     (data,) = collector.reports
-    assert Report.from_bytes(data, CAMPAIGN).to_bytes() == files(tmp_path / ".lopub")[0].read_bytes()
+    assert (
+        Report.from_bytes(data, CAMPAIGN).to_bytes() == files(tmp_path / ".lopub")[0].read_bytes()
+    )
 
 
-def test_a_campaigns_words_reach_the_terminal_without_control_characters(collector, record, tmp_path):
+def test_a_campaigns_words_reach_the_terminal_without_control_characters(
+    collector, record, tmp_path
+):
     shown = lopub("send", collector.url, record, "--yes", HOME=tmp_path).stdout
     assert "\x1b" not in shown and "Cities [bold]and�[2J[/bold] children" in shown
 
@@ -151,7 +172,16 @@ def test_sending_again_sends_the_same_bytes_without_a_record(collector, record, 
 
 
 def test_json_is_all_that_is_printed_where_it_is_asked_for(collector, record, tmp_path):
-    result = lopub("send", collector.url, record, "--yes", "--json", "--store", tmp_path / "kept", HOME=tmp_path)
+    result = lopub(
+        "send",
+        collector.url,
+        record,
+        "--yes",
+        "--json",
+        "--store",
+        tmp_path / "kept",
+        HOME=tmp_path,
+    )
     assert json.loads(result.stdout) == {
         "campaign": CAMPAIGN.id,
         "epsilon": CAMPAIGN.epsilon,
@@ -180,7 +210,9 @@ def test_nothing_is_made_where_nobody_agreed(collector, record, tmp_path, option
 
 
 def test_a_campaign_above_the_cap_is_refused_before_anything_is_made(collector, record, tmp_path):
-    told = refused(lopub("send", collector.url, record, "--yes", "--epsilon-cap", "1.5", HOME=tmp_path))
+    told = refused(
+        lopub("send", collector.url, record, "--yes", "--epsilon-cap", "1.5", HOME=tmp_path)
+    )
     assert "epsilon 2.000000; this app allows 1.5" in told
     assert collector.reports == [] and files(tmp_path) == [record]
 
@@ -189,12 +221,17 @@ def test_a_campaign_above_the_cap_is_refused_before_anything_is_made(collector, 
     ("text", "words"),
     [
         ("", "must be JSON in UTF-8"),
-        (f'{{"city": "{SENTINEL}", "city": "Oslo"}}', "must be JSON in UTF-8, with an answer to every question once"),
+        (
+            f'{{"city": "{SENTINEL}", "city": "Oslo"}}',
+            "must be JSON in UTF-8, with an answer to every question once",
+        ),
         (f'["{SENTINEL}"]', "must be one JSON object"),
         (f'{{"city": "{SENTINEL}"}}', "children"),
     ],
 )
-def test_a_record_that_does_not_fit_is_told_without_its_answers(collector, record, tmp_path, text, words):
+def test_a_record_that_does_not_fit_is_told_without_its_answers(
+    collector, record, tmp_path, text, words
+):
     record.write_text(text)
     result = lopub("send", collector.url, record, "--yes", "--json", HOME=tmp_path)
     assert words in refused(result)
@@ -209,13 +246,22 @@ def test_an_answer_that_is_not_listed_is_told_without_being_repeated(collector, 
 
 
 def test_a_record_that_is_not_there_is_told(collector, tmp_path):
-    assert "cannot read" in refused(lopub("send", collector.url, tmp_path / "none", "--yes", "--json", HOME=tmp_path))
-    assert "so RECORD is needed" in refused(lopub("send", collector.url, "--yes", "--json", HOME=tmp_path))
+    assert "cannot read" in refused(
+        lopub("send", collector.url, tmp_path / "none", "--yes", "--json", HOME=tmp_path)
+    )
+    assert "so RECORD is needed" in refused(
+        lopub("send", collector.url, "--yes", "--json", HOME=tmp_path)
+    )
 
 
 def test_a_refused_report_exits_with_1(collector, record, tmp_path):
-    collector.verdict = {"received": 1, "refused": [{"index": 0, "reason": "slot", "detail": "too late"}]}
-    assert "refuses the report (slot)" in refused(lopub("send", collector.url, record, "--yes", "--json", HOME=tmp_path))
+    collector.verdict = {
+        "received": 1,
+        "refused": [{"index": 0, "reason": "slot", "detail": "too late"}],
+    }
+    assert "refuses the report (slot)" in refused(
+        lopub("send", collector.url, record, "--yes", "--json", HOME=tmp_path)
+    )
 
 
 def test_a_collector_that_is_away_is_told_and_the_report_stays_kept(collector, record, tmp_path):
@@ -231,7 +277,10 @@ def test_withdrawing_tells_the_id_of_the_kept_report(collector, record, tmp_path
     result = lopub("withdraw", collector.url, HOME=tmp_path)
     assert result.returncode == 0 and result.stdout.startswith("Withdrawn")
     assert set(json.loads(collector.bodies["withdrawals"][0])) == {"id"}
-    assert json.loads(lopub("withdraw", collector.url, "--json", HOME=tmp_path).stdout)["n_attempts"] == 1
+    assert (
+        json.loads(lopub("withdraw", collector.url, "--json", HOME=tmp_path).stdout)["n_attempts"]
+        == 1
+    )
 
 
 def test_what_was_withdrawn_is_not_sent_again(collector, record, tmp_path):
@@ -239,7 +288,9 @@ def test_what_was_withdrawn_is_not_sent_again(collector, record, tmp_path):
     lopub("withdraw", collector.url, HOME=tmp_path)
     result = lopub("send", collector.url, record, "--yes", HOME=tmp_path)
     assert (result.returncode, len(collector.bodies["reports"])) == (0, 1)
-    assert result.stdout == "Nothing is sent: the report was withdrawn, and no second one is made.\n"
+    assert (
+        result.stdout == "Nothing is sent: the report was withdrawn, and no second one is made.\n"
+    )
 
 
 def test_withdrawing_what_was_never_made_is_refused(collector, tmp_path):
@@ -261,7 +312,15 @@ def test_a_person_at_a_terminal_is_asked(collector, record, tmp_path, said, code
     os.write(ours, f"{said}\n".encode())
     command = [sys.executable, "-m", "lopub", "send", collector.url, str(record)]
     environment = os.environ | {"HOME": str(tmp_path)}
-    result = subprocess.run(command, stdin=theirs, capture_output=True, text=True, check=False, env=environment, timeout=60)
+    result = subprocess.run(
+        command,
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=60,
+    )
     os.close(ours)
     os.close(theirs)
     assert result.returncode == code, result.stderr
@@ -276,14 +335,30 @@ def test_a_person_at_a_terminal_is_asked(collector, record, tmp_path, said, code
 LABELS = {"1": "married", "2": "not married"}
 WORDY = Domain(
     (
-        Categorical(name="marital", values=("1", "2"), labels=LABELS, question="Are you married?", missing=True),
-        Categorical(name="place", values=tuple(f"municipality-{i}" for i in range(120)), title="Where you live"),
+        Categorical(
+            name="marital",
+            values=("1", "2"),
+            labels=LABELS,
+            question="Are you married?",
+            missing=True,
+        ),
+        Categorical(
+            name="place",
+            values=tuple(f"municipality-{i}" for i in range(120)),
+            title="Where you live",
+        ),
         Boolean(name="smoker"),
         Binned(name="income", edges=tuple(str(1000 * i) for i in range(9))),
         IntegerRange(name="age", minimum=0, maximum=120, missing=True),
     )
 )
-WORDY_RECORD = {"marital": "2", "place": "municipality-77", "smoker": True, "income": 4500, "age": None}
+WORDY_RECORD = {
+    "marital": "2",
+    "place": "municipality-77",
+    "smoker": True,
+    "income": 4500,
+    "age": None,
+}
 
 
 @contextmanager
@@ -304,12 +379,22 @@ def test_no_list_of_answers_is_cut(capsys):
     shown = capsys.readouterr().out
     flat = "".join(shown.split())
     assert "…" not in shown.partition("attribute")[2]
-    for answer in (*(f"municipality-{i}" for i in range(120)), "1=married", "2=notmarried", "false,true", "0to120", "7000"):
+    for answer in (
+        *(f"municipality-{i}" for i in range(120)),
+        "1=married",
+        "2=notmarried",
+        "false,true",
+        "0to120",
+        "7000",
+    ):
         assert answer in flat, answer
 
 
 def test_answers_are_shown_as_they_read_and_as_they_stand_in_a_record():
-    shown = {attribute.name: all_answers(Wording.of(wordy()), attribute) for attribute in WORDY.attributes}
+    shown = {
+        attribute.name: all_answers(Wording.of(wordy()), attribute)
+        for attribute in WORDY.attributes
+    }
     assert shown["marital"] == "1 = married, 2 = not married, or none: null"
     assert shown["smoker"] == "false, true" and shown["age"] == "0 to 120, or none: null"
 
@@ -329,13 +414,23 @@ def test_a_persons_own_answers_are_shown_with_their_labels(capsys):
 def test_a_missing_answer_is_told_in_the_words_of_json():
     """A person writes null into a record; None is Python's word."""
     with pytest.raises(DomainError) as refusal:
-        candidates_of(wordy(), {name: value for name, value in WORDY_RECORD.items() if name != "age"})
+        candidates_of(
+            wordy(), {name: value for name, value in WORDY_RECORD.items() if name != "age"}
+        )
     assert "age" in str(refusal.value) and "None" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(
     ("epsilon", "factor"),
-    [("1", "2.8"), ("0.04", "1.1"), ("2", "7.4"), ("0.0001", "1.1"), ("8", "2,981.0"), ("14", "1,202,604.3"), ("14.1", "10^7")],
+    [
+        ("1", "2.8"),
+        ("0.04", "1.1"),
+        ("2", "7.4"),
+        ("0.0001", "1.1"),
+        ("8", "2,981.0"),
+        ("14", "1,202,604.3"),
+        ("14.1", "10^7"),
+    ],
 )
 def test_odds_are_rounded_up(epsilon, factor):
     told = odds(Decimal(epsilon))
@@ -349,9 +444,21 @@ HOSTILE = "\x9b2J\u202eevil\u2066\u2028\x07\r[bold red]x[/] :warning:"
 def test_nothing_of_a_campaign_can_move_the_cursor_or_turn_the_writing_around(capsys, monkeypatch):
     """What a campaign may say is decided elsewhere; a terminal must be safe whatever that is."""
     monkeypatch.setattr("lopub.contract.attribute.check_text", lambda text, *arguments: text)
-    monkeypatch.setattr("lopub.contract.attribute.check_texts", lambda texts, *arguments: tuple(texts))
-    attribute = Categorical(name="a\u202eb", values=("v" + HOSTILE, "w"), labels={"w": "label" + HOSTILE}, question=HOSTILE)
-    terms = Terms(name="t", title=HOSTILE, description="one\nepsilon 0.001: harmless" + HOSTILE, consent=HOSTILE)
+    monkeypatch.setattr(
+        "lopub.contract.attribute.check_texts", lambda texts, *arguments: tuple(texts)
+    )
+    attribute = Categorical(
+        name="a\u202eb",
+        values=("v" + HOSTILE, "w"),
+        labels={"w": "label" + HOSTILE},
+        question=HOSTILE,
+    )
+    terms = Terms(
+        name="t",
+        title=HOSTILE,
+        description="one\nepsilon 0.001: harmless" + HOSTILE,
+        consent=HOSTILE,
+    )
     campaign = make_campaign(Domain((attribute,)), terms, CampaignRequest(epsilon=1))
     print_questions(Wording.of(campaign))
     print_answers(Wording.of(campaign), (1,))
@@ -367,7 +474,10 @@ def test_nothing_of_a_campaign_can_move_the_cursor_or_turn_the_writing_around(ca
 def test_yes_alone_does_not_agree_to_a_weak_epsilon(tmp_path, record):
     record.write_text(json.dumps(WORDY_RECORD))
     with collecting(wordy(20)) as served:
-        with pytest.raises(EpsilonTooHigh, match=r"epsilon 20 is above 8: one report .* add an --epsilon-cap that allows it"):
+        with pytest.raises(
+            EpsilonTooHigh,
+            match=r"epsilon 20 is above 8: one report .* add an --epsilon-cap that allows it",
+        ):
             send(served.url, record, store=tmp_path / "kept", agreed=True)
         assert served.reports == [] and not (tmp_path / "kept").exists()
 
@@ -400,7 +510,9 @@ def test_a_person_is_asked_about_a_weak_epsilon_in_plain_words(monkeypatch, said
     else:
         with pytest.raises(typer.Exit):
             agree(Wording.of(wordy(20)), WORDY_RECORD, agreed=False, capped=False)
-    assert asked[0].startswith("Beware: epsilon 20 is above 8: one report can make an observer nearly certain of the answers")
+    assert asked[0].startswith(
+        "Beware: epsilon 20 is above 8: one report can make an observer nearly certain of the answers"
+    )
 
 
 def test_answers_are_not_printed_where_output_is_piped(monkeypatch, capsys):
@@ -426,23 +538,35 @@ def test_what_a_store_has_spent_is_shown_and_capped(tmp_path, record, capsys):
     record.write_text(json.dumps(WORDY_RECORD))
     Client(CAMPAIGN, store=FileStore(tmp_path / "kept")).encode({"city": "Oslo", "children": 1})
     with collecting(wordy()) as served:
-        with pytest.raises(EpsilonTooHigh, match=r"everything sent from this store to 4; the lifetime_cap is 3.9"):
+        with pytest.raises(
+            EpsilonTooHigh, match=r"everything sent from this store to 4; the lifetime_cap is 3.9"
+        ):
             send(served.url, record, store=tmp_path / "kept", agreed=True, lifetime_cap="3.9")
         assert served.reports == []
         send(served.url, record, store=tmp_path / "kept", agreed=True, lifetime_cap="4")
         assert len(served.reports) == 1
-        assert "This store has spent epsilon 2.000 of yours so far, 4.000 after this.\n" in capsys.readouterr().out
+        assert (
+            "This store has spent epsilon 2.000 of yours so far, 4.000 after this.\n"
+            in capsys.readouterr().out
+        )
         send(served.url, store=tmp_path / "kept", agreed=True)
         assert "This store has spent epsilon 4.000 of yours so far.\n" in capsys.readouterr().out
 
 
 def test_older_reports_are_counted_when_they_are_sent_again(tmp_path, capsys):
     (tmp_path / "kept").mkdir()
-    report = Client(CAMPAIGN, store=MemoryStore()).encode({"city": "Oslo", "children": 1}).to_bytes()
-    (tmp_path / "kept" / f"{CAMPAIGN.id}-{hashlib.sha256(b'self').hexdigest()[:32]}").write_bytes(report)
+    report = (
+        Client(CAMPAIGN, store=MemoryStore()).encode({"city": "Oslo", "children": 1}).to_bytes()
+    )
+    (tmp_path / "kept" / f"{CAMPAIGN.id}-{hashlib.sha256(b'self').hexdigest()[:32]}").write_bytes(
+        report
+    )
     with collecting(CAMPAIGN) as served:
         send(served.url, store=tmp_path / "kept", agreed=True)
-        assert "Older reports whose epsilon is not known and not in that sum: 1." in capsys.readouterr().out
+        assert (
+            "Older reports whose epsilon is not known and not in that sum: 1."
+            in capsys.readouterr().out
+        )
         send(served.url, store=tmp_path / "kept", agreed=True)
         assert "This store has spent epsilon 2.000 of yours so far.\n" in capsys.readouterr().out
         assert served.reports == [report, report]

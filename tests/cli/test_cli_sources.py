@@ -25,7 +25,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, epsilon in (("campaign", "8"), ("other", "6")):
         columns = ("--columns", "gender,income,donates", "--epsilon", epsilon)
         done(lopub("campaign", "infer", "people.csv", "-o", f"{name}.json", *columns, cwd=path))
-        done(lopub("encode", f"{name}.json", "people.csv", "-o", f"{name}.parquet", "--seed", "1", cwd=path))
+        done(
+            lopub(
+                "encode",
+                f"{name}.json",
+                "people.csv",
+                "-o",
+                f"{name}.parquet",
+                "--seed",
+                "1",
+                cwd=path,
+            )
+        )
     batch = ReportBatch.load(path / "campaign.parquet")
     (path / "days").mkdir()
     batch[:100].save(path / "days" / "1.parquet")
@@ -123,7 +134,9 @@ def test_every_command_that_reads_reports_takes_them_without_a_campaign(tmp_path
     done(lopub("estimate", "counts.parquet", "-a", "gender,income"))
     done(lopub("publish", "counts.parquet", "-o", tmp_path / "publication", "--rows", "9"))
     done(lopub("count", DATABASE, "-o", tmp_path / "c"))
-    replace(Counts.load("counts.parquet"), origin=PLAIN).save(tmp_path / "told")  # a store does not tell where reports are from
+    replace(Counts.load("counts.parquet"), origin=PLAIN).save(
+        tmp_path / "told"
+    )  # a store does not tell where reports are from
     assert (tmp_path / "c").read_bytes() == (tmp_path / "told").read_bytes()
 
 
@@ -131,39 +144,85 @@ def test_every_command_that_reads_reports_takes_them_without_a_campaign(tmp_path
 
 
 REFUSED = [
-    (["campaign.parquet", "other.parquet"], None, CampaignError, "other.parquet holds reports of campaign "),
+    (
+        ["campaign.parquet", "other.parquet"],
+        None,
+        CampaignError,
+        "other.parquet holds reports of campaign ",
+    ),
     (["campaign.parquet", "counts.parquet"], "other.json", CampaignError, "of campaign "),
-    (["other.json", "counts.parquet"], None, CampaignError, "counts.parquet holds counts of campaign "),
+    (
+        ["other.json", "counts.parquet"],
+        None,
+        CampaignError,
+        "counts.parquet holds counts of campaign ",
+    ),
     (
         ["campaign.json", "campaign.parquet", "other.json"],
         None,
         DomainError,
         "name one campaign, not 2: campaign.json, other.json",
     ),
-    (["campaign.json", "campaign.parquet"], "other.json", DomainError, "name one campaign, not 2: campaign.json, other.json"),
-    (["days/2.reports"], None, CampaignError, "days/2.reports does not say which campaign it is of; name the campaign file"),
+    (
+        ["campaign.json", "campaign.parquet"],
+        "other.json",
+        DomainError,
+        "name one campaign, not 2: campaign.json, other.json",
+    ),
+    (
+        ["days/2.reports"],
+        None,
+        CampaignError,
+        "days/2.reports does not say which campaign it is of; name the campaign file",
+    ),
     (["campaign.parquet"], "00000000", CampaignError, "whose id does not begin with 00000000"),
     ([DATABASE], "00000000", DomainError, "name one campaign by its file, by its id"),
-    (["sqlite:///two.db"], None, DomainError, "has 2 campaigns; name one by its file or its id with --campaign"),
+    (
+        ["sqlite:///two.db"],
+        None,
+        DomainError,
+        "has 2 campaigns; name one by its file or its id with --campaign",
+    ),
     (["sqlite:///none.db"], None, StoreError, "there is no database none.db"),
     (["mysql://user:secret@host/lopub"], None, DomainError, "got one of kind 'mysql'"),
     (["counts.parquet", "counts.parquet"], None, DomainError, "a file of counts is named twice"),
-    (["empty"], None, StoreError, "empty has no file of reports; their names end in .parquet, .bin, .reports"),
-    (["*.parquet"], None, StoreError, "has files of reports and files of counts, which may be of the same reports"),
+    (
+        ["empty"],
+        None,
+        StoreError,
+        "empty has no file of reports; their names end in .parquet, .bin, .reports",
+    ),
+    (
+        ["*.parquet"],
+        None,
+        StoreError,
+        "has files of reports and files of counts, which may be of the same reports",
+    ),
     (["people.csv"], None, StoreError, "people.csv is not a file of reports, but text"),
-    (["nowhere.json", "campaign.parquet"], None, StoreError, "cannot read campaign nowhere.json: No such file"),
+    (
+        ["nowhere.json", "campaign.parquet"],
+        None,
+        StoreError,
+        "cannot read campaign nowhere.json: No such file",
+    ),
     (["nowhere.parquet"], None, StoreError, "cannot read reports nowhere.parquet: No such file"),
 ]
 
 
-@pytest.mark.parametrize(("words", "campaign", "kind", "said"), REFUSED, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("words", "campaign", "kind", "said"), REFUSED, ids=lambda value: str(value)[:40]
+)
 def test_what_cannot_be_meant_is_refused_in_one_sentence(
     words: list[str], campaign: str | None, kind: type[Exception], said: str, tmp_path: Path
 ):
     with pytest.raises(kind):
         read(resolved(words, campaign))
     named = () if campaign is None else ("--campaign", campaign)
-    for command, *rest in (("estimate", "-a", "gender"), ("publish", "-o", tmp_path / "p"), ("count", "-o", tmp_path / "c")):
+    for command, *rest in (
+        ("estimate", "-a", "gender"),
+        ("publish", "-o", tmp_path / "p"),
+        ("count", "-o", tmp_path / "c"),
+    ):
         told = refusal(lopub(command, *words, *named, *rest))
         assert said in told and "secret" not in told
     assert list(tmp_path.iterdir()) == []
@@ -181,12 +240,17 @@ def test_files_and_databases_together_can_only_be_counted(tmp_path: Path):
 
 @pytest.mark.parametrize("words", [[], ["campaign.json"]], ids=["nothing", "campaign"])
 def test_no_source_at_all_is_wrong_usage(words: list[str], tmp_path: Path):
-    for command, *rest in (("estimate", "-a", "gender"), ("publish", "-o", tmp_path / "p"), ("count", "-o", tmp_path / "c")):
+    for command, *rest in (
+        ("estimate", "-a", "gender"),
+        ("publish", "-o", tmp_path / "p"),
+        ("count", "-o", tmp_path / "c"),
+    ):
         assert lopub(command, *words, *rest).returncode == 2
 
 
 @pytest.mark.parametrize(
-    ("source", "said"), [("counts.parquet", "counts.parquet holds counts"), (DATABASE, "hashes of their ids")]
+    ("source", "said"),
+    [("counts.parquet", "counts.parquet holds counts"), (DATABASE, "hashes of their ids")],
 )
 def test_only_files_of_reports_are_imported(source: str, said: str, tmp_path: Path):
     told = refusal(lopub("import", source, "--database", f"sqlite:///{tmp_path}/new.db"))
@@ -196,7 +260,9 @@ def test_only_files_of_reports_are_imported(source: str, said: str, tmp_path: Pa
 
 def test_several_files_are_imported_at_once(tmp_path: Path):
     said = done(lopub("import", "days", "--database", f"sqlite:///{tmp_path}/new.db")).stdout
-    assert said.startswith(f"{N} reports of campaign ") and said.endswith("accepted, 10 were there already\n")
+    assert said.startswith(f"{N} reports of campaign ") and said.endswith(
+        "accepted, 10 were there already\n"
+    )
 
 
 # ---- import
@@ -206,13 +272,29 @@ def test_an_import_that_meets_a_file_that_it_cannot_read_keeps_nothing(tmp_path:
     data = Path("campaign.parquet").read_bytes()
     (tmp_path / "half.parquet").write_bytes(data[: len(data) // 2])
     database = f"sqlite:///{tmp_path}/new.db"
-    told = refusal(lopub("import", "campaign.json", "days/1.parquet", tmp_path / "half.parquet", "--database", database))
+    told = refusal(
+        lopub(
+            "import",
+            "campaign.json",
+            "days/1.parquet",
+            tmp_path / "half.parquet",
+            "--database",
+            database,
+        )
+    )
     assert told.endswith("half.parquet is a damaged or cut-off Parquet file")
     assert not (tmp_path / "new.db").exists()
 
 
 def test_an_import_of_the_reports_of_another_campaign_is_refused(tmp_path: Path) -> None:
     other = Campaign.load("other.json")
-    told = refusal(lopub("import", "other.json", "days/2.reports", "--database", f"sqlite:///{tmp_path}/new.db"))
-    assert told == f"no report of campaign {other.id[:16]}… is in these files; 110 are of another campaign"
+    told = refusal(
+        lopub(
+            "import", "other.json", "days/2.reports", "--database", f"sqlite:///{tmp_path}/new.db"
+        )
+    )
+    assert (
+        told
+        == f"no report of campaign {other.id[:16]}… is in these files; 110 are of another campaign"
+    )
     assert not (tmp_path / "new.db").exists()

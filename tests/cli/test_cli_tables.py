@@ -18,7 +18,8 @@ from lopub.contract.domain import Binned, Boolean, Categorical, Domain, IntegerR
 SECRET = "Rumpelstilzchen"
 N = 300
 TABLE = "drink,age,happy\n" + "".join(
-    f"{('tea', 'wine', 'beer')[i % 3]},{i % 4 + 1},{('true', 'false', '')[i % 5 % 3]}\n" for i in range(N)
+    f"{('tea', 'wine', 'beer')[i % 3]},{i % 4 + 1},{('true', 'false', '')[i % 5 % 3]}\n"
+    for i in range(N)
 )
 DOMAIN = Domain(
     (
@@ -45,7 +46,17 @@ def table(tmp_path: Path) -> Path:
 def campaign_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     directory = tmp_path_factory.mktemp("campaign")
     (directory / "people.csv").write_text(TABLE)
-    done(lopub("campaign", "infer", directory / "people.csv", "-o", directory / "campaign.json", "--epsilon", "5"))
+    done(
+        lopub(
+            "campaign",
+            "infer",
+            directory / "people.csv",
+            "-o",
+            directory / "campaign.json",
+            "--epsilon",
+            "5",
+        )
+    )
     return (directory / "campaign.json").read_bytes()
 
 
@@ -68,21 +79,34 @@ def test_infer_makes_a_campaign_of_what_the_table_holds(table: Path) -> None:
 
 
 def test_infer_warns_that_candidates_learnt_from_rows_are_a_leak(table: Path) -> None:
-    result = done(lopub("campaign", "infer", table, "-o", table.with_name("campaign.json"), "--epsilon", "5"))
+    result = done(
+        lopub("campaign", "infer", table, "-o", table.with_name("campaign.json"), "--epsilon", "5")
+    )
     assert result.stderr.startswith("warning: ") and "itself a leak" in result.stderr
     assert "leak" not in result.stdout
 
 
 def test_infer_takes_the_candidates_of_a_domain_file_without_a_warning(tmp_path: Path) -> None:
     described = {
-        "attributes": [{"name": "drink", "labels": ["beer", "tea", "wine", "water"]}, {"name": "age", "edges": [0, 2, 10]}]
+        "attributes": [
+            {"name": "drink", "labels": ["beer", "tea", "wine", "water"]},
+            {"name": "age", "edges": [0, 2, 10]},
+        ]
     }
     (tmp_path / "small.domain.json").write_text(json.dumps(described))
     (tmp_path / "small.csv.gz").write_bytes(gzip.compress(b"drink,age\n0,1\n3,0\n"))
-    files = [tmp_path / "small.csv.gz", "-o", tmp_path / "campaign.json", "--domain", tmp_path / "small.domain.json"]
+    files = [
+        tmp_path / "small.csv.gz",
+        "-o",
+        tmp_path / "campaign.json",
+        "--domain",
+        tmp_path / "small.domain.json",
+    ]
     result = done(lopub("campaign", "infer", *files, "--epsilon", "5"))
     drink = Categorical(name="drink", values=("beer", "tea", "wine", "water"))
-    assert Campaign.load(tmp_path / "campaign.json").domain == Domain((drink, Binned(name="age", edges=("0", "2", "10"))))
+    assert Campaign.load(tmp_path / "campaign.json").domain == Domain(
+        (drink, Binned(name="age", edges=("0", "2", "10")))
+    )
     assert result.stderr == ""
 
 
@@ -100,42 +124,88 @@ def test_infer_chooses_mechanism_and_view_by_what_it_is_told_of_privacy(
     output = table.with_name("campaign.json")
     done(lopub("campaign", "infer", table, "-o", output, *options))
     made = Campaign.load(output)
-    assert (made.mechanism.name, str(made.view), made.jointly) == (mechanism, view, randomize == "jointly")
+    assert (made.mechanism.name, str(made.view), made.jointly) == (
+        mechanism,
+        view,
+        randomize == "jointly",
+    )
 
 
 def test_infer_follows_its_options_on_columns_order_and_bins(table: Path) -> None:
     output = table.with_name("campaign.json")
-    options = ["--columns", "age,drink", "--order", "natural", "--bins-per-number", "2", "--most-candidates", "3"]
+    options = [
+        "--columns",
+        "age,drink",
+        "--order",
+        "natural",
+        "--bins-per-number",
+        "2",
+        "--most-candidates",
+        "3",
+    ]
     table.write_text(TABLE.replace(",4,", ",4.5,"))
     done(lopub("campaign", "infer", table, "-o", output, "--epsilon", "5", *options))
     drink = Categorical(name="drink", values=("beer", "tea", "wine"))
-    assert Campaign.load(output).domain == Domain((Binned(name="age", edges=("1", "2.75", "4.5")), drink))
+    assert Campaign.load(output).domain == Domain(
+        (Binned(name="age", edges=("1", "2.75", "4.5")), drink)
+    )
 
 
 INFER_REFUSES: list[tuple[str | bytes, list[str], str]] = [
     (TABLE + "tea,1\n", ["--epsilon", "5"], "line 302 has 2 fields, the header has 3"),
-    (TABLE, ["--epsilon", "5", "--columns", "drink,wage"], "has no column 'wage'; its columns are drink, age, happy"),
-    (TABLE, ["--epsilon", "5", "--most-candidates", "2"], "column 'drink' has 3 different values; at most 2"),
-    (TABLE, ["--epsilon", "5", "--order", "size"], "order must be appearance or natural, got 'size'"),
+    (
+        TABLE,
+        ["--epsilon", "5", "--columns", "drink,wage"],
+        "has no column 'wage'; its columns are drink, age, happy",
+    ),
+    (
+        TABLE,
+        ["--epsilon", "5", "--most-candidates", "2"],
+        "column 'drink' has 3 different values; at most 2",
+    ),
+    (
+        TABLE,
+        ["--epsilon", "5", "--order", "size"],
+        "order must be appearance or natural, got 'size'",
+    ),
     (TABLE, [], "give either epsilon or flip_probability"),
-    (TABLE, ["--epsilon", "5", "--domain", "nothing.json"], "cannot read domain file nothing.json: No such file"),
+    (
+        TABLE,
+        ["--epsilon", "5", "--domain", "nothing.json"],
+        "cannot read domain file nothing.json: No such file",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("content", "options", "words"), INFER_REFUSES)
-def test_infer_refuses_bad_input_with_one_sentence(tmp_path: Path, content: str | bytes, options: list[str], words: str) -> None:
+def test_infer_refuses_bad_input_with_one_sentence(
+    tmp_path: Path, content: str | bytes, options: list[str], words: str
+) -> None:
     table = tmp_path / "people.csv"
     table.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert words in refused(lopub("campaign", "infer", table, "-o", tmp_path / "campaign.json", *options))
+    assert words in refused(
+        lopub("campaign", "infer", table, "-o", tmp_path / "campaign.json", *options)
+    )
     assert names_in(tmp_path) == ["people.csv"]
 
 
 def test_infer_refuses_a_table_that_is_not_one_of_its_domain_file(tmp_path: Path) -> None:
-    (tmp_path / "d.json").write_text(json.dumps({"attributes": [{"name": "drink", "labels": ["tea", "wine"]}]}))
+    (tmp_path / "d.json").write_text(
+        json.dumps({"attributes": [{"name": "drink", "labels": ["tea", "wine"]}]})
+    )
     (tmp_path / "people.csv").write_text(f"drink\ntea\n{SECRET}\n")
-    files = [tmp_path / "people.csv", "-o", tmp_path / "campaign.json", "--domain", tmp_path / "d.json"]
+    files = [
+        tmp_path / "people.csv",
+        "-o",
+        tmp_path / "campaign.json",
+        "--domain",
+        tmp_path / "d.json",
+    ]
     said = refused(lopub("campaign", "infer", *files, "--epsilon", "5"))
-    assert "record 2: attribute 'drink' does not list this value (2 candidates)" in said and SECRET not in said
+    assert (
+        "record 2: attribute 'drink' does not list this value (2 candidates)" in said
+        and SECRET not in said
+    )
     assert names_in(tmp_path) == ["d.json", "people.csv"]
 
 
@@ -143,12 +213,16 @@ WARNS_FIRST = "cli.campaign.infer warns before it knows whether a campaign comes
 
 
 def test_infer_refuses_a_privacy_that_cannot_be_with_one_sentence(table: Path) -> None:
-    said = refused(lopub("campaign", "infer", table, "-o", table.with_name("campaign.json"), "--epsilon", "0"))
+    said = refused(
+        lopub("campaign", "infer", table, "-o", table.with_name("campaign.json"), "--epsilon", "0")
+    )
     assert "epsilon must be above 0" in said
 
 
 def test_infer_refuses_an_output_that_exists_with_one_sentence(table: Path, campaign: Path) -> None:
-    assert "exists already" in refused(lopub("campaign", "infer", table, "-o", campaign, "--epsilon", "5"))
+    assert "exists already" in refused(
+        lopub("campaign", "infer", table, "-o", campaign, "--epsilon", "5")
+    )
 
 
 def test_infer_leaves_an_output_that_exists_unless_forced(table: Path, campaign: Path) -> None:
@@ -171,9 +245,14 @@ def test_encode_lets_every_record_report(table: Path, campaign: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", [(), ("--seed", "7")], ids=["unseeded", "seeded"])
-def test_encode_always_says_that_it_is_for_experiments(table: Path, campaign: Path, seed: tuple[str, ...]) -> None:
+def test_encode_always_says_that_it_is_for_experiments(
+    table: Path, campaign: Path, seed: tuple[str, ...]
+) -> None:
     result = done(lopub("encode", campaign, table, "-o", table.with_name("reports.parquet"), *seed))
-    assert result.stderr.startswith("note: simulated clients are for experiments;") and result.stderr.count("\n") == 1
+    assert (
+        result.stderr.startswith("note: simulated clients are for experiments;")
+        and result.stderr.count("\n") == 1
+    )
     assert ("these reports protect nobody" in result.stderr) == bool(seed)
 
 
@@ -195,7 +274,10 @@ def test_encode_without_a_seed_gives_other_bytes_every_time(table: Path, campaig
     outputs = [table.with_name(f"{i}.bin") for i in range(2)]
     for output in outputs:
         done(lopub("encode", campaign, table, "-o", output))
-    ids = [{batch.report(i).id for i in range(N)} for batch in (ReportBatch.load(o, Campaign.load(campaign)) for o in outputs)]
+    ids = [
+        {batch.report(i).id for i in range(N)}
+        for batch in (ReportBatch.load(o, Campaign.load(campaign)) for o in outputs)
+    ]
     assert len(ids[0] | ids[1]) == 2 * N
 
 
@@ -205,14 +287,19 @@ def test_encode_reads_candidate_numbers_where_told(tmp_path: Path, campaign: Pat
     command = ["encode", campaign, tmp_path / "codes.csv", "-o", tmp_path / "reports.bin"]
     done(lopub(*command, "--codes"))
     said = refused(lopub(*command, "--values", "--force"))
-    assert "records 1 and 2: attribute 'drink' does not list this value (3 candidates): it takes tea, wine, beer" in said
+    assert (
+        "records 1 and 2: attribute 'drink' does not list this value (3 candidates): it takes tea, wine, beer"
+        in said
+    )
 
 
 def test_encode_refuses_an_output_that_exists_unless_forced(table: Path, campaign: Path) -> None:
     output = table.with_name("reports.parquet")
     output.write_bytes(b"theirs")
     command = ["encode", campaign, table, "-o", output]
-    assert f"{output} exists already; choose another name or use --force" in refused(lopub(*command))
+    assert f"{output} exists already; choose another name or use --force" in refused(
+        lopub(*command)
+    )
     assert output.read_bytes() == b"theirs"
     done(lopub(*command, "--force"))
     assert len(ReportBatch.load(output)) == N
@@ -225,7 +312,11 @@ ENCODE_REFUSES: list[tuple[str, str | bytes, str]] = [
         "records 2, 5, 8 and 97 more: attribute 'drink' does not list this value",
     ),
     ("people.csv", TABLE + SECRET + "\n", "line 302 has 1 fields, the header has 3"),
-    ("people.csv", f"drink,age,happy\n{SECRET},1,".encode() + b"\xff\n", "is not UTF-8 text: line 2"),
+    (
+        "people.csv",
+        f"drink,age,happy\n{SECRET},1,".encode() + b"\xff\n",
+        "is not UTF-8 text: line 2",
+    ),
     ("people.csv", "", "is empty"),
     ("people.csv", "drink,happy\ntea,true\n", "has no column 'age'; its columns are drink, happy"),
     ("people.csv", gzip.compress(TABLE.encode())[:-9], "is a damaged gzip file"),
@@ -240,23 +331,39 @@ def test_encode_refuses_bad_input_with_one_sentence(
 ) -> None:
     (tmp_path / "people.csv").write_text(TABLE)
     (tmp_path / broken).write_bytes(content if isinstance(content, bytes) else content.encode())
-    said = refused(lopub("encode", campaign, tmp_path / "people.csv", "-o", tmp_path / "reports.parquet"))
+    said = refused(
+        lopub("encode", campaign, tmp_path / "people.csv", "-o", tmp_path / "reports.parquet")
+    )
     assert words in said and SECRET not in said
     assert names_in(tmp_path) == ["campaign.json", "people.csv"]
 
 
 @pytest.mark.parametrize("what", ["campaign", "table", "directory"])
-def test_encode_refuses_files_that_are_not_there_with_one_sentence(tmp_path: Path, campaign: Path, what: str) -> None:
+def test_encode_refuses_files_that_are_not_there_with_one_sentence(
+    tmp_path: Path, campaign: Path, what: str
+) -> None:
     (tmp_path / "people.csv").write_text(TABLE)
     files = {"campaign": campaign, "table": tmp_path / "people.csv", "directory": tmp_path}
     files[what] = tmp_path / "nowhere"
-    said = refused(lopub("encode", files["campaign"], files["table"], "-o", files["directory"] / "reports.parquet"))
-    assert "nowhere" in said and ("No such file or directory" in said or "there is no directory" in said)
+    said = refused(
+        lopub(
+            "encode",
+            files["campaign"],
+            files["table"],
+            "-o",
+            files["directory"] / "reports.parquet",
+        )
+    )
+    assert "nowhere" in said and (
+        "No such file or directory" in said or "there is no directory" in said
+    )
     assert names_in(tmp_path) == ["campaign.json", "people.csv"]
 
 
 def test_encode_refuses_a_negative_seed_with_one_sentence(table: Path, campaign: Path) -> None:
-    said = refused(lopub("encode", campaign, table, "-o", table.with_name("reports.parquet"), "--seed", "-1"))
+    said = refused(
+        lopub("encode", campaign, table, "-o", table.with_name("reports.parquet"), "--seed", "-1")
+    )
     assert "seed must be at least 0, got -1" in said
     assert names_in(table.parent) == [table.name, "campaign.json"]
 
@@ -267,9 +374,15 @@ def no_file_above_four_kilobytes() -> None:
 
 
 @pytest.mark.parametrize("name", ["reports.parquet", "reports.bin"])
-def test_encode_onto_a_full_disk_leaves_nothing_behind(table: Path, campaign: Path, name: str) -> None:
+def test_encode_onto_a_full_disk_leaves_nothing_behind(
+    table: Path, campaign: Path, name: str
+) -> None:
     output = table.with_name(name)
-    said = refused(in_a_process("encode", campaign, table, "-o", output, preexec_fn=no_file_above_four_kilobytes))
+    said = refused(
+        in_a_process(
+            "encode", campaign, table, "-o", output, preexec_fn=no_file_above_four_kilobytes
+        )
+    )
     assert f"cannot write {output}: " in said
     assert names_in(table.parent) == [table.name, "campaign.json"]
 
@@ -287,11 +400,17 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
     return folder / "demo", done(lopub(*DEMO, cwd=folder))
 
 
-def test_the_demo_gives_the_same_files_for_the_same_seed(tmp_path: Path, demo: tuple[Path, Result]) -> None:
+def test_the_demo_gives_the_same_files_for_the_same_seed(
+    tmp_path: Path, demo: tuple[Path, Result]
+) -> None:
     done(in_a_process(*DEMO, cwd=tmp_path))
     assert names_in(demo[0]) == ["campaign.json", "people.csv", "publication", "reports.parquet"]
     one, other = (
-        {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+        {
+            path.relative_to(folder): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
         for folder in (demo[0], tmp_path / "demo")
     )
     assert len(one) >= 3 + 8 and one == other
@@ -304,40 +423,67 @@ def test_the_demo_makes_files_that_belong_together(demo: tuple[Path, Result]) ->
     batch = ReportBatch.load(files / "reports.parquet", Campaign.load(files / "campaign.json"))
     assert len(batch) == 2000 and batch.refused == {}
     assert Campaign.load(files / "publication" / "campaign.json").id == batch.campaign.id
-    assert len(Dataset.load(files / "publication" / "data" / "synthetic.csv", ALUMNI.domain)) == 2000
+    assert (
+        len(Dataset.load(files / "publication" / "data" / "synthetic.csv", ALUMNI.domain)) == 2000
+    )
     assert "2,000 made-up alumni with 12 attributes" in result.stdout
     assert result.stderr == ""
 
 
-def test_the_demo_ends_with_a_table_of_scores_and_where_the_people_are(demo: tuple[Path, Result]) -> None:
+def test_the_demo_ends_with_a_table_of_scores_and_where_the_people_are(
+    demo: tuple[Path, Result],
+) -> None:
     shown = demo[1].stdout.splitlines()
-    table = shown[next(place for place, line in enumerate(shown) if line.startswith("people in the wrong cell")) :]
+    table = shown[
+        next(
+            place for place, line in enumerate(shown) if line.startswith("people in the wrong cell")
+        ) :
+    ]
     assert table[0].split()[-3:] == ["synthetic", "independence", "ideal"]
-    for words in ("of one attribute", "of two attributes", "of three attributes", "right guesses of"):
+    for words in (
+        "of one attribute",
+        "of two attributes",
+        "of three attributes",
+        "right guesses of",
+    ):
         assert any(line.startswith(words) and line.rstrip().endswith("%") for line in table)
-    assert shown[-1] == "The synthetic people are in demo/publication/data/synthetic.csv; nobody in there exists."
+    assert (
+        shown[-1]
+        == "The synthetic people are in demo/publication/data/synthetic.csv; nobody in there exists."
+    )
 
 
 def test_the_demo_refuses_files_that_exist_unless_forced(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("theirs")
     command = ["demo", "--output", tmp_path, "--people", "200"]
     assert "people.csv exists already" in refused(lopub(*command))
-    assert names_in(tmp_path) == ["people.csv"] and (tmp_path / "people.csv").read_text() == "theirs"
+    assert (
+        names_in(tmp_path) == ["people.csv"] and (tmp_path / "people.csv").read_text() == "theirs"
+    )
     for _ in range(2):
         done(lopub(*command, "--force"))
-        assert names_in(tmp_path) == ["campaign.json", "people.csv", "publication", "reports.parquet"]
+        assert names_in(tmp_path) == [
+            "campaign.json",
+            "people.csv",
+            "publication",
+            "reports.parquet",
+        ]
 
 
 @pytest.mark.parametrize("taken", ["campaign.json", "reports.parquet", "publication"])
 def test_a_demo_that_is_refused_leaves_no_file_of_its_own(tmp_path: Path, taken: str) -> None:
     (tmp_path / taken).write_text("theirs")
-    assert f"{taken} exists already" in refused(lopub("demo", "--output", tmp_path, "--people", "200"))
+    assert f"{taken} exists already" in refused(
+        lopub("demo", "--output", tmp_path, "--people", "200")
+    )
     assert names_in(tmp_path) == [taken]
 
 
 def test_the_demo_refuses_a_file_where_its_directory_should_be(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("theirs")
-    assert "cannot make directory" in refused(lopub("demo", "--output", tmp_path / "taken", "--people", "200"))
+    assert "cannot make directory" in refused(
+        lopub("demo", "--output", tmp_path / "taken", "--people", "200")
+    )
 
 
 # ---- usage

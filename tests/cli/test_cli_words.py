@@ -51,7 +51,9 @@ def test_every_option_that_takes_a_value_says_which_kind():
 
 
 def test_every_command_prints_json_or_has_a_reason_not_to():
-    assert {name for name, body in COMMANDS.items() if "--json" not in options_of(body)} == set(WITHOUT_JSON)
+    assert {name for name, body in COMMANDS.items() if "--json" not in options_of(body)} == set(
+        WITHOUT_JSON
+    )
 
 
 def test_every_command_that_writes_a_file_can_be_forced():
@@ -80,7 +82,9 @@ def test_the_example_of_a_command_uses_options_that_it_has(name: str):
 def test_every_option_and_argument_has_a_help_that_is_a_sentence(name: str):
     for parameter in COMMANDS[name].params:
         if parameter.name != "help":
-            assert parameter.help and parameter.help.endswith("."), f"{name} {parameter.name}: {parameter.help}"
+            assert parameter.help and parameter.help.endswith("."), (
+                f"{name} {parameter.name}: {parameter.help}"
+            )
 
 
 def test_every_public_definition_of_the_command_line_has_a_docstring():

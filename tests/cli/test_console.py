@@ -6,7 +6,19 @@ import json
 import pytest
 
 from lopub import StoreError
-from lopub.cli.console import _Console, note, one_line, out, plain, print_json, progress_bar, refuse, say, table, working
+from lopub.cli.console import (
+    _Console,
+    note,
+    one_line,
+    out,
+    plain,
+    print_json,
+    progress_bar,
+    refuse,
+    say,
+    table,
+    working,
+)
 
 HOSTILE = [
     *map(chr, range(0x20)),
@@ -26,7 +38,9 @@ def test_no_sign_that_moves_turns_or_hides_is_shown(sign, capsys):
     assert shown[0] + shown[-1] == "ab"
 
 
-@pytest.mark.parametrize("text", ["", "Zürich, 東京, القاهرة", "👍 ok", "[bold]x[/bold] :smile: {y}", "two\nlines"])
+@pytest.mark.parametrize(
+    "text", ["", "Zürich, 東京, القاهرة", "👍 ok", "[bold]x[/bold] :smile: {y}", "two\nlines"]
+)
 def test_honest_words_stay_as_they_are(text):
     assert plain(text) == text
 
@@ -80,11 +94,15 @@ def test_json_says_the_same_in_plain_signs(capsys):
 def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What a terminal of 100 columns would be sent on standard error."""
     sent = io.StringIO()
-    monkeypatch.setattr("lopub.cli.console.err", _Console(file=sent, force_terminal=True, width=100))
+    monkeypatch.setattr(
+        "lopub.cli.console.err", _Console(file=sent, force_terminal=True, width=100)
+    )
     return sent
 
 
-def last_line(sent: io.StringIO, told: list[tuple[str, int, int | None]], *, in_bytes: bool = False) -> str:
+def last_line(
+    sent: io.StringIO, told: list[tuple[str, int, int | None]], *, in_bytes: bool = False
+) -> str:
     """What stands there after the last of these steps, before the bar is taken away; without colours."""
     with progress_bar("beginning", in_bytes=in_bytes) as progress:
         for step in told:
@@ -106,7 +124,9 @@ def test_a_total_that_nobody_knows_is_not_that_of_what_came_before(terminal: io.
 
 
 def test_bytes_are_shown_as_bytes(terminal: io.StringIO):
-    assert "1.5/3.0 MB" in last_line(terminal, [("downloading retail.dat", 1_500_000, 3_000_000)], in_bytes=True)
+    assert "1.5/3.0 MB" in last_line(
+        terminal, [("downloading retail.dat", 1_500_000, 3_000_000)], in_bytes=True
+    )
 
 
 def test_without_a_terminal_there_is_no_bar(capsys):

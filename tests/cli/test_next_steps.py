@@ -38,14 +38,25 @@ def test_a_database_with_reports_is_published(tmp_path: Path):
     people.campaign().save(tmp_path / "campaign.json")
     (tmp_path / "people.csv").write_text("smoker,colour\ntrue,red\n")
     done(lopub("encode", "campaign.json", "people.csv", "-o", "one.parquet", cwd=tmp_path))
-    done(lopub("import", "campaign.json", "one.parquet", "--database", "sqlite:///lopub.db", cwd=tmp_path))
+    done(
+        lopub(
+            "import",
+            "campaign.json",
+            "one.parquet",
+            "--database",
+            "sqlite:///lopub.db",
+            cwd=tmp_path,
+        )
+    )
     assert "lopub publish campaign.json sqlite:///lopub.db" in done(lopub(cwd=tmp_path)).stdout
 
 
 def test_a_shell_completes_commands_and_options():
     asked = {"_LOPUB_COMPLETE": "complete_bash", "COMP_WORDS": "lopub pu", "COMP_CWORD": "1"}
     assert completed(asked) == ["publish"]
-    assert completed(asked | {"COMP_WORDS": "lopub campaign make --eps", "COMP_CWORD": "3"}) == ["--epsilon"]
+    assert completed(asked | {"COMP_WORDS": "lopub campaign make --eps", "COMP_CWORD": "3"}) == [
+        "--epsilon"
+    ]
 
 
 def completed(asked: dict[str, str]) -> list[str]:
@@ -56,7 +67,11 @@ def completed(asked: dict[str, str]) -> list[str]:
 
 def test_every_place_that_suggests_an_epsilon_suggests_the_same():
     steps = " ".join(command for command, _ in PLAN)
-    assert set(re.findall(r"--epsilon (\S+)", f"{steps} {template('survey')}")) == {EPSILON} == {str(SUGGESTED_EPSILON)}
+    assert (
+        set(re.findall(r"--epsilon (\S+)", f"{steps} {template('survey')}"))
+        == {EPSILON}
+        == {str(SUGGESTED_EPSILON)}
+    )
     assert set(re.findall(r"--people (\d+)", steps)) == {str(PEOPLE)}
     start = (Path(__file__).parents[2] / "docs" / "start" / "steward.md").read_text()
     assert set(re.findall(r"lopub .*--epsilon (\S+)", start)) == {EPSILON}

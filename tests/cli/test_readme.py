@@ -28,7 +28,9 @@ def commands(text: str) -> list[list[str]]:
 def people(tmp_path: Path) -> Path:
     """What a reader would have at hand: the draft, and what `make demo` made, with fewer people."""
     done(lopub("demo", "--people", "4000", cwd=tmp_path))
-    (tmp_path / "draft.json").write_text(next(text for language, text in blocks() if language == "json"))
+    (tmp_path / "draft.json").write_text(
+        next(text for language, text in blocks() if language == "json")
+    )
     return tmp_path
 
 
@@ -47,10 +49,21 @@ def test_every_example_runs_after_the_one_before(people: Path, monkeypatch: pyte
 
 
 def test_the_first_steps_run():
-    result = subprocess.run([sys.executable, ROOT / "examples" / "first_steps.py"], check=True, capture_output=True, text=True)
-    first, again = [line.split()[1] for line in result.stdout.splitlines() if line.startswith(("report", "again"))]
+    result = subprocess.run(
+        [sys.executable, ROOT / "examples" / "first_steps.py"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    first, again = [
+        line.split()[1]
+        for line in result.stdout.splitlines()
+        if line.startswith(("report", "again"))
+    ]
     assert first == again
-    assert result.stdout.count("\nestimate ") == 6 and "report.html" in result.stdout.splitlines()[-1]
+    assert (
+        result.stdout.count("\nestimate ") == 6 and "report.html" in result.stdout.splitlines()[-1]
+    )
 
 
 def test_every_page_that_the_readme_points_to_is_there():

@@ -20,10 +20,19 @@ from lopub import Campaign, CampaignRequest, make_campaign
 from lopub.contract.report import unframed
 from lopub.forecast.draft import draft_from_file
 
-CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+CHROMIUM = next(
+    (
+        path
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (path := shutil.which(name))
+    ),
+    None,
+)
 DRIVER = shutil.which("chromedriver")
 needs_chromium = [
-    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver"),
+    pytest.mark.skipif(
+        CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver"
+    ),
     pytest.mark.xdist_group("browser"),
 ]
 FLAGS = (
@@ -60,7 +69,11 @@ class Proxy:
 
     def posted(self, ending: str) -> list[bytes]:
         """The bodies that were posted to addresses with this end."""
-        heads = [request.partition(b"\r\n\r\n") for request in self.requests if request.startswith(b"POST ")]
+        heads = [
+            request.partition(b"\r\n\r\n")
+            for request in self.requests
+            if request.startswith(b"POST ")
+        ]
         return [body for head, _, body in heads if head.split(b" ")[1].endswith(ending.encode())]
 
     @property
@@ -75,7 +88,9 @@ class _Passing(BaseHTTPRequestHandler):
 
     def _pass(self) -> None:
         proxy, body = self.proxy, self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        proxy.requests.append(bytes(self.raw_requestline) + self.headers.as_bytes().replace(b"\n", b"\r\n") + body)
+        proxy.requests.append(
+            bytes(self.raw_requestline) + self.headers.as_bytes().replace(b"\n", b"\r\n") + body
+        )
         if proxy.is_slow and self.path.startswith("/campaigns/"):
             time.sleep(2)
         if (replaced := proxy.instead(self.command, self.path)) is not None:
@@ -156,9 +171,13 @@ def chromium(profile: Path, language: str = "en") -> Iterator["Visitor"]:
     options.binary_location = CHROMIUM or ""
     for flag in (*FLAGS, f"--user-data-dir={profile}", f"--accept-lang={language}"):
         options.add_argument(flag)
-    options.add_experimental_option("prefs", {"intl.accept_languages": language, "download.default_directory": str(profile)})
+    options.add_experimental_option(
+        "prefs", {"intl.accept_languages": language, "download.default_directory": str(profile)}
+    )
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
+    driver = webdriver.Chrome(
+        options=options, service=webdriver.ChromeService(executable_path=DRIVER)
+    )
     driver.set_script_timeout(60)
     try:
         yield Visitor(driver)
@@ -195,7 +214,9 @@ class Visitor:
         origin = self.driver.execute_script("return location.origin")
         self.driver.get("about:blank")
         if origin.startswith("http"):
-            self.driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
+            self.driver.execute_cdp_cmd(
+                "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"}
+            )
 
     def open(self, address: str) -> "Visitor":
         for log in ("browser", "performance"):
@@ -209,9 +230,13 @@ class Visitor:
         from selenium.webdriver.support.ui import WebDriverWait
 
         try:
-            WebDriverWait(self.driver, SECONDS, poll_frequency=0.02).until(lambda d: d.find_elements(By.CSS_SELECTOR, selector))
+            WebDriverWait(self.driver, SECONDS, poll_frequency=0.02).until(
+                lambda d: d.find_elements(By.CSS_SELECTOR, selector)
+            )
         except TimeoutException:
-            raise AssertionError(f"{selector} did not come; the page says: {self.text()[-600:]}") from None
+            raise AssertionError(
+                f"{selector} did not come; the page says: {self.text()[-600:]}"
+            ) from None
         return self
 
     def until_said(self, words: str, selector: str = "main") -> "Visitor":
@@ -247,10 +272,16 @@ class Visitor:
         return self.press("button.withdraw.own").press("button.sure")
 
     def report(self) -> bytes:
-        return bytes.fromhex(self.driver.execute_script("return document.querySelector('.goes .code').textContent"))
+        return bytes.fromhex(
+            self.driver.execute_script("return document.querySelector('.goes .code').textContent")
+        )
 
     def text(self, selector: str = "main") -> str:
-        return str(self.driver.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector))
+        return str(
+            self.driver.execute_script(
+                "return document.querySelector(arguments[0])?.innerText ?? ''", selector
+            )
+        )
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)
@@ -262,20 +293,26 @@ class Visitor:
 
     def before_load(self, script: str) -> "Visitor":
         """A script that runs before those of every page from now on."""
-        made = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+        made = self.driver.execute_cdp_cmd(
+            "Page.addScriptToEvaluateOnNewDocument", {"source": script}
+        )
         self._added = [*getattr(self, "_added", []), made["identifier"]]
         return self
 
     def as_before(self) -> None:
         for identifier in getattr(self, "_added", []):
-            self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": identifier})
+            self.driver.execute_cdp_cmd(
+                "Page.removeScriptToEvaluateOnNewDocument", {"identifier": identifier}
+            )
         self._added = []
 
     def findings(self) -> list[tuple[str, str]]:
         """What axe-core finds, at every level."""
         spec = find_spec("axe_core_python")
         assert spec is not None and spec.submodule_search_locations
-        self.driver.execute_script((Path(spec.submodule_search_locations[0]) / "axe.min.js").read_text())
+        self.driver.execute_script(
+            (Path(spec.submodule_search_locations[0]) / "axe.min.js").read_text()
+        )
         found = self.driver.execute_async_script("axe.run().then(arguments[0])")
         assert found["passes"]
         return [(issue["id"], issue["nodes"][0]["html"][:200]) for issue in found["violations"]]
@@ -285,8 +322,14 @@ class Visitor:
 
     def asked_for(self) -> list[str]:
         """The addresses that the browser has asked for since the page was opened."""
-        messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+        messages = [
+            json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
+        ]
+        return [
+            m["params"]["request"]["url"]
+            for m in messages
+            if m["method"] == "Network.requestWillBeSent"
+        ]
 
     def stored(self) -> str:
         """Everything that the page's origin has stored, as text."""

@@ -18,7 +18,8 @@ FOLDER = ROOT / "clients" / "js"
 SHIPPED = ROOT / "src" / "lopub" / "pages" / "client"
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(
-    NODE is None or not (FOLDER / "node_modules").exists(), reason="needs Node, and `npm ci` in clients/js"
+    NODE is None or not (FOLDER / "node_modules").exists(),
+    reason="needs Node, and `npm ci` in clients/js",
 )
 
 
@@ -26,7 +27,13 @@ def node(*arguments: str | Path, lines: Iterable[str] = ()) -> str:
     """What a script of ours prints."""
     given = "".join(f"{line}\n" for line in lines)
     done = subprocess.run(
-        [NODE or "node", *map(str, arguments)], input=given, cwd=FOLDER, capture_output=True, text=True, timeout=900, check=False
+        [NODE or "node", *map(str, arguments)],
+        input=given,
+        cwd=FOLDER,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
@@ -42,7 +49,9 @@ def build_for_tests() -> Path:
 
 def agreeing(questions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """What the browser client says to each of these."""
-    for line in node("test/agree.mjs", build_for_tests(), lines=map(json.dumps, questions)).splitlines():
+    for line in node(
+        "test/agree.mjs", build_for_tests(), lines=map(json.dumps, questions)
+    ).splitlines():
         yield json.loads(line)
 
 

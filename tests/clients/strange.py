@@ -47,8 +47,26 @@ def spelt(value: Json) -> bytes:
 
 
 def field(rng: random.Random, name: str, earlier: list[Json]) -> Json:
-    kind = rng.choice(["string", "boolean", "integer", "number", "list", "date", "time", "datetime", "string", "integer"])
-    made: Json = {"name": name, "type": kind, "constraints": {"required": rng.random() < 0.7}, **MAKERS[kind](rng)}
+    kind = rng.choice(
+        [
+            "string",
+            "boolean",
+            "integer",
+            "number",
+            "list",
+            "date",
+            "time",
+            "datetime",
+            "string",
+            "integer",
+        ]
+    )
+    made: Json = {
+        "name": name,
+        "type": kind,
+        "constraints": {"required": rng.random() < 0.7},
+        **MAKERS[kind](rng),
+    }
     made["constraints"] |= made.pop("more", {})
     if rng.random() < 0.2:
         made["question"] = rng.choice(TEXTS)
@@ -64,7 +82,11 @@ def categories(rng: random.Random, least: int = 1) -> list[Json]:
 
 def string(rng: random.Random) -> Json:
     listed = categories(rng)
-    return {"categories": listed, "categoriesOrdered": rng.random() < 0.5, "more": {"enum": [one["value"] for one in listed]}}
+    return {
+        "categories": listed,
+        "categoriesOrdered": rng.random() < 0.5,
+        "more": {"enum": [one["value"] for one in listed]},
+    }
 
 
 def integer(rng: random.Random) -> Json:
@@ -75,21 +97,42 @@ def integer(rng: random.Random) -> Json:
 def number(rng: random.Random) -> Json:
     edges = sorted(rng.sample(EDGES, rng.randint(2, 5)), key=float)
     clamp = "inf" not in " ".join(edges) and rng.random() < 0.5
-    outer = {} if clamp else {key: edge for key, edge in (("minimum", edges[0]), ("maximum", edges[-1])) if "inf" not in edge}
+    outer = (
+        {}
+        if clamp
+        else {
+            key: edge
+            for key, edge in (("minimum", edges[0]), ("maximum", edges[-1]))
+            if "inf" not in edge
+        }
+    )
     return {"bins": {"clamp": clamp, "edges": edges}, "more": outer}
 
 
 def ticks(rng: random.Random) -> Json:
     options = categories(rng, 3)
     more = {"maxLength": 1} if rng.random() < 0.4 else {}
-    return {"categories": options, "more": more, **({"none": options[-1]["value"]} if rng.random() < 0.4 else {})}
+    return {
+        "categories": options,
+        "more": more,
+        **({"none": options[-1]["value"]} if rng.random() < 0.4 else {}),
+    }
 
 
 def dated(kind: str, rng: random.Random) -> Json:
     period = rng.choice(
-        {"date": (*SPANS, "monthOfYear", "weekday"), "time": ("hour",), "datetime": (*SPANS, "hour", "weekday")}[kind]
+        {
+            "date": (*SPANS, "monthOfYear", "weekday"),
+            "time": ("hour",),
+            "datetime": (*SPANS, "hour", "weekday"),
+        }[kind]
     )
-    return {"period": period, "more": dict(zip(("minimum", "maximum"), SPANS[period], strict=True)) if period in SPANS else {}}
+    return {
+        "period": period,
+        "more": dict(zip(("minimum", "maximum"), SPANS[period], strict=True))
+        if period in SPANS
+        else {},
+    }
 
 
 SPANS = {
@@ -120,8 +163,12 @@ def condition(rng: random.Random, earlier: list[Json], depth: int) -> Json:
     if asked["type"] == "number":
         inner = asked["bins"]["edges"][1:-1]
         return {"field": asked["name"], rng.choice(["above", "atMost"]): rng.choice(inner or ["0"])}
-    ordered = asked["type"] == "integer" or asked.get("categoriesOrdered") or asked.get("period") in SPANS
-    operator = rng.choice(["equals", "oneOf", *(("atLeast", "atMost", "above", "below") if ordered else ())])
+    ordered = (
+        asked["type"] == "integer" or asked.get("categoriesOrdered") or asked.get("period") in SPANS
+    )
+    operator = rng.choice(
+        ["equals", "oneOf", *(("atLeast", "atMost", "above", "below") if ordered else ())]
+    )
     return {"field": asked["name"], operator: [values] if operator == "oneOf" else values}
 
 
@@ -158,7 +205,9 @@ def rule(rng: random.Random, domain: Domain, kept: bool) -> ViewRule:
         return Fill(rng.choice([4, 12, 40]))
     if kind == "listed":
         sets = {tuple(sorted(rng.sample(range(d), rng.randint(1, min(3, d))))) for _ in range(3)}
-        return Listed.of(domain, [([domain.names[i] for i in view], rng.randint(1, 5)) for view in sorted(sets)])
+        return Listed.of(
+            domain, [([domain.names[i] for i in view], rng.randint(1, 5)) for view in sorted(sets)]
+        )
     return AllAttributes()
 
 
@@ -176,13 +225,22 @@ def campaign(rng: random.Random) -> tuple[Campaign, list[Json]]:
                 if mechanism in ("bloom", "unary") and rng.random() < 0.5
                 else {"epsilon": rng.choice([0.5, 2, "3.3", 12, 60])}
             )
-            filters = {"n_bits": rng.choice([16, 40]), "n_hashes": rng.choice([2, 3])} if mechanism == "bloom" else {}
+            filters = (
+                {"n_bits": rng.choice([16, 40]), "n_hashes": rng.choice([2, 3])}
+                if mechanism == "bloom"
+                else {}
+            )
             when = schedule(rng, mechanism)
             kept = when is not None and when.repeat is not None and when.repeat.is_permanent
             if kept:
-                noise = {"epsilon": rng.choice([0.5, "1.1"]), "lifetime_epsilon": rng.choice([2, "3.3", 40])}
+                noise = {
+                    "epsilon": rng.choice([0.5, "1.1"]),
+                    "lifetime_epsilon": rng.choice([2, "3.3", 40]),
+                }
             view, jointly = rule(rng, domain, kept), rng.random() < 0.5
-            wish = CampaignRequest(mechanism=mechanism, view=view, jointly=jointly, **noise, **filters)
+            wish = CampaignRequest(
+                mechanism=mechanism, view=view, jointly=jointly, **noise, **filters
+            )
             return make_campaign(domain, terms(rng, when), wish), fields
 
 
@@ -198,14 +256,24 @@ def schedule(rng: random.Random, mechanism: str) -> Schedule | None:
     modes = ["sampled"] + ["permanent"] * 2 * (mechanism in ("bloom", "unary", "direct"))
     take_part = rng.choice([1, 2, rounds])
     return Schedule.in_rounds(
-        opens, Repeat(every_days=rng.choice([1, 7, 30, 366]), rounds=rounds, take_part=take_part, mode=rng.choice(modes))
+        opens,
+        Repeat(
+            every_days=rng.choice([1, 7, 30, 366]),
+            rounds=rounds,
+            take_part=take_part,
+            mode=rng.choice(modes),
+        ),
     )
 
 
 def terms(rng: random.Random, when: Schedule | None) -> Terms:
     least = rng.choice([1, 100, 1500])
     return Terms(
-        name="strange", title=rng.choice(["", "Ünïcode"]), retention_days=rng.choice([0, 30]), schedule=when, min_reports=least
+        name="strange",
+        title=rng.choice(["", "Ünïcode"]),
+        retention_days=rng.choice([0, 30]),
+        schedule=when,
+        min_reports=least,
     )
 
 
@@ -216,7 +284,9 @@ def record(rng: random.Random, fields: list[Json]) -> Json:
         draw = rng.random()
         if "onlyIf" in asked and draw < 0.5:
             continue
-        found[asked["name"]] = None if not asked["constraints"]["required"] and draw > 0.8 else answers(rng, asked)
+        found[asked["name"]] = (
+            None if not asked["constraints"]["required"] and draw > 0.8 else answers(rng, asked)
+        )
     if rng.random() < 0.05:
         found["nobody asks"] = 1
     return found
@@ -268,7 +338,9 @@ def damaged(rng: random.Random, data: bytes) -> bytes:
 
 
 def walk(value: Json) -> Any:
-    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+    for key in (
+        value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    ):
         yield value, key
         yield from walk(value[key])
 
@@ -279,9 +351,21 @@ def change(rng: random.Random, holder: Json, key: Json) -> None:
     if way == "gone":
         del holder[key]
     elif way == "more" and isinstance(holder, dict):
-        holder[rng.choice(["zzz", "title", "onlyIf", "none", "language", "01", "2", "description", "retention_days"])] = (
-            rng.choice(SCALARS)
-        )
+        holder[
+            rng.choice(
+                [
+                    "zzz",
+                    "title",
+                    "onlyIf",
+                    "none",
+                    "language",
+                    "01",
+                    "2",
+                    "description",
+                    "retention_days",
+                ]
+            )
+        ] = rng.choice(SCALARS)
     elif way == "twice" and isinstance(holder, list):
         holder.append(value)
     elif way == "near" and isinstance(value, int) and not isinstance(value, bool):

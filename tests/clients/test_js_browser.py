@@ -21,22 +21,42 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.report import Report, unframed
 from lopub.contract.view import Sample
 
-CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+CHROMIUM = next(
+    (
+        path
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (path := shutil.which(name))
+    ),
+    None,
+)
 DRIVER = shutil.which("chromedriver")
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver"),
+    pytest.mark.skipif(
+        CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver"
+    ),
     pytest.mark.xdist_group("browser"),
     needs_node,
 ]
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-sync",
+)
 CAMPAIGN = laws.small_campaign(2, 3, epsilon=2, mechanism="direct", view=Sample(1), jointly=True)
-CODED = heavy.with_true_claim(heavy.campaign([heavy.integer("n", 20_000)], heavy.ALL, heavy.filters(4096, 4, 1)))
+CODED = heavy.with_true_claim(
+    heavy.campaign([heavy.integer("n", 20_000)], heavy.ALL, heavy.filters(4096, 4, 1))
+)
 """A campaign whose codes take longer than a frame to derive."""
 WEEKS = make_campaign(
     CAMPAIGN.domain,
     Terms(
         name="weeks",
-        schedule=Schedule.in_rounds(date(2026, 1, 5), Repeat(every_days=7, rounds=4, take_part=4, mode="permanent")),
+        schedule=Schedule.in_rounds(
+            date(2026, 1, 5), Repeat(every_days=7, rounds=4, take_part=4, mode="permanent")
+        ),
         min_reports=100,
     ),
     CampaignRequest(epsilon=1, lifetime_epsilon=2, mechanism="unary", view=AllAttributes()),
@@ -56,8 +76,13 @@ class Collector(BaseHTTPRequestHandler):
             "/testing.js": build_for_tests(),
             "/golden.js": FOLDER / "test" / "golden.mjs",
         }
-        files |= {f"/{name}.json": ROOT / "tests" / "golden" / f"{name}.json" for name in ("vectors", "questionnaires", "rounds")}
-        body = b"<!doctype html><meta charset=utf-8><title>test</title><script src=/lopub.js></script>"
+        files |= {
+            f"/{name}.json": ROOT / "tests" / "golden" / f"{name}.json"
+            for name in ("vectors", "questionnaires", "rounds")
+        }
+        body = (
+            b"<!doctype html><meta charset=utf-8><title>test</title><script src=/lopub.js></script>"
+        )
         if self.path in files:
             body = files[self.path].read_bytes()
         for data in (CAMPAIGN.canonical_bytes, WEEKS.canonical_bytes, CODED):
@@ -115,7 +140,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     options.binary_location = CHROMIUM or ""
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(flag)
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
+    driver = webdriver.Chrome(
+        options=options, service=webdriver.ChromeService(executable_path=DRIVER)
+    )
     driver.set_script_timeout(600)
     yield driver
     driver.quit()
@@ -161,7 +188,9 @@ def test_the_page_stays_alive_while_codes_are_derived(browser, collector):
         f"{collector[0]}/campaigns/{hashlib.sha256(CODED).hexdigest()}",
     )["value"]
     assert said[0] == "8.788899"
-    assert said[1] >= 1  # how many, the machine's speed decides; none where codes are derived at once
+    assert (
+        said[1] >= 1
+    )  # how many, the machine's speed decides; none where codes are derived at once
 
 
 def encoder(browser: Any, address: str, bundle: Path) -> laws.Encoder:
@@ -170,7 +199,10 @@ def encoder(browser: Any, address: str, bundle: Path) -> laws.Encoder:
     def encode(campaign: Campaign, record: laws.Record, n: int) -> list[bytes]:
         browser.get(f"{address}/")
         browser.execute_script(bundle.read_text())
-        answers = {attribute.name: attribute.candidates[i] for attribute, i in zip(campaign.domain, record, strict=True)}
+        answers = {
+            attribute.name: attribute.candidates[i]
+            for attribute, i in zip(campaign.domain, record, strict=True)
+        }
         made = []
         for start in range(0, n, A_TURN):
             given = campaign.canonical_bytes.decode(), answers, min(A_TURN, n - start)
@@ -195,21 +227,41 @@ A_TURN = 20_000
 @pytest.mark.parametrize("name", in_the_gate(WISHES, ("direct",)))
 def test_the_bundle_obeys_its_law_in_chromium(name, browser, collector):
     campaign, n = laws.small_campaign(2, 3, **WISHES[name]), 1_000_000 if FULL else None
-    assert laws.violations(encoder(browser, collector[0], SHIPPED / "lopub.js"), campaign, records=TWO_RECORDS, n=n) == []
+    assert (
+        laws.violations(
+            encoder(browser, collector[0], SHIPPED / "lopub.js"), campaign, records=TWO_RECORDS, n=n
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("name", in_the_gate(MUTANTS, ("direct",)))
 def test_a_bundle_that_is_a_little_wrong_is_caught_in_chromium(name, browser, collector, tmp_path):
-    campaign, bundle = laws.small_campaign(2, 3, **WISHES[name]), mutant(name, tmp_path) / "lopub.js"
-    assert laws.violations(encoder(browser, collector[0], bundle), campaign, records=TWO_RECORDS) != []
+    campaign, bundle = (
+        laws.small_campaign(2, 3, **WISHES[name]),
+        mutant(name, tmp_path) / "lopub.js",
+    )
+    assert (
+        laws.violations(encoder(browser, collector[0], bundle), campaign, records=TWO_RECORDS) != []
+    )
 
 
 def test_a_report_outlives_a_reload_whatever_is_answered_then(browser, collector):
     url = f"{collector[0]}/campaigns/{CAMPAIGN.id}"
     browser.get(f"{collector[0]}/")
-    first = run(browser, LOAD + "return hex((await new lopub.Client(campaign).encode(given[1])).toBytes())", url, RECORD)["value"]
+    first = run(
+        browser,
+        LOAD + "return hex((await new lopub.Client(campaign).encode(given[1])).toBytes())",
+        url,
+        RECORD,
+    )["value"]
     browser.get(f"{collector[0]}/?again")
-    again = run(browser, LOAD + "return hex((await new lopub.Client(campaign).encode(given[1])).toBytes())", url, OTHER)["value"]
+    again = run(
+        browser,
+        LOAD + "return hex((await new lopub.Client(campaign).encode(given[1])).toBytes())",
+        url,
+        OTHER,
+    )["value"]
     assert again == first
     Report.from_bytes(bytes.fromhex(first), CAMPAIGN)
     spent = run(browser, LOAD + "return new lopub.Client(campaign).spent()", url)["value"]
@@ -245,14 +297,19 @@ def test_a_series_outlives_a_reload_and_tabs_that_begin_it_at_once(browser, coll
     said = []
     for day, record in ((6, RECORD), (11, OTHER), (12, OTHER)):
         browser.get(f"{collector[0]}/?{day}")
-        assert run(browser, begin + "return made().due()", url, None, day)["value"] == {6: "2026-01-05", 12: "2026-01-12"}.get(
-            day
-        )
+        assert run(browser, begin + "return made().due()", url, None, day)["value"] == {
+            6: "2026-01-05",
+            12: "2026-01-12",
+        }.get(day)
         said.append(run(browser, encode, url, record, day)["value"])
     assert [len(reports) for reports, *_ in said] == [1, 1, 1]
     assert said[0] == said[1] != said[2]
     assert all(rest == [None, False, "2.000000"] for _, *rest in said)
-    assert [Report.from_bytes(bytes.fromhex(reports[0]), WEEKS).slot for reports, *_ in said] == [20458, 20458, 20465]
+    assert [Report.from_bytes(bytes.fromhex(reports[0]), WEEKS).slot for reports, *_ in said] == [
+        20458,
+        20458,
+        20465,
+    ]
 
 
 def test_the_same_bytes_are_sent_until_they_are_acknowledged(browser, collector):
@@ -321,7 +378,8 @@ def test_the_database_holds_no_answer(browser, collector):
     )["value"]
     names = {key for key, _ in kept}
     assert "draws" in names and all(
-        key == "draws" or key.startswith((f"report {CAMPAIGN.id}-", f"report {WEEKS.id}-")) for key in names
+        key == "draws" or key.startswith((f"report {CAMPAIGN.id}-", f"report {WEEKS.id}-"))
+        for key in names
     )
     draws = next(value for key, value in kept if key == "draws")
     assert all(set(draw) == {"key", "person", "loss", "finished"} for draw in draws)
@@ -330,14 +388,18 @@ def test_the_database_holds_no_answer(browser, collector):
 
 def test_a_changed_campaign_is_refused(browser, collector):
     browser.get(f"{collector[0]}/")
-    said = run(browser, "return lopub.fetchCampaign(given[0])", f"{collector[0]}/campaigns/{'0' * 64}")
+    said = run(
+        browser, "return lopub.fetchCampaign(given[0])", f"{collector[0]}/campaigns/{'0' * 64}"
+    )
     assert said["error"].startswith("CampaignError") and "(id)" in said["error"]
 
 
 def test_a_cap_refuses_a_campaign_before_anything_is_asked(browser, collector):
     browser.get(f"{collector[0]}/")
     said = run(
-        browser, LOAD + "return new lopub.Client(campaign, { epsilonCap: 1.5 })", f"{collector[0]}/campaigns/{CAMPAIGN.id}"
+        browser,
+        LOAD + "return new lopub.Client(campaign, { epsilonCap: 1.5 })",
+        f"{collector[0]}/campaigns/{CAMPAIGN.id}",
     )
     assert said["error"].startswith("EpsilonTooHigh")
 
@@ -345,7 +407,10 @@ def test_a_cap_refuses_a_campaign_before_anything_is_asked(browser, collector):
 @pytest.mark.parametrize(
     ("tried", "said"),
     [
-        ("new lopub.Client(campaign, { epsiloncap: 1 })", "TypeError: there is no option 'epsiloncap'"),
+        (
+            "new lopub.Client(campaign, { epsiloncap: 1 })",
+            "TypeError: there is no option 'epsiloncap'",
+        ),
         (
             "new lopub.Client(campaign, { respondent: 'wrong' }).encode(null)",
             "DomainError: a record is an object",
@@ -356,8 +421,14 @@ def test_a_cap_refuses_a_campaign_before_anything_is_asked(browser, collector):
         ),
         ("lopub.Campaign.fromBytes('x')", "TypeError: a campaign is a Uint8Array"),
         ("lopub.Campaign.load([123])", "TypeError: a campaign is a Uint8Array"),
-        ("lopub.fetchCampaign(given[0], { patient: 1 })", "TypeError: there is no option 'patient'"),
-        ("lopub.fetchCampaign(given[0], { patience: { second: 1 } })", "TypeError: there is no option 'second'"),
+        (
+            "lopub.fetchCampaign(given[0], { patient: 1 })",
+            "TypeError: there is no option 'patient'",
+        ),
+        (
+            "lopub.fetchCampaign(given[0], { patience: { second: 1 } })",
+            "TypeError: there is no option 'second'",
+        ),
     ],
 )
 def test_what_an_app_gets_wrong_is_named(browser, collector, tried, said):

@@ -25,7 +25,9 @@ def test_the_committed_bundle_is_what_the_sources_give(tmp_path):
 
 @needs_node
 def test_the_sources_have_the_types_that_they_say():
-    done = subprocess.run(["npx", "tsc", "--noEmit"], cwd=FOLDER, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["npx", "tsc", "--noEmit"], cwd=FOLDER, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -38,7 +40,9 @@ def test_a_bundle_is_small(name):
 def test_a_bundle_draws_from_nowhere_but_the_browsers_cryptographic_generator(name):
     text = (SHIPPED / name).read_text()
     assert len(re.findall(r"\.getRandomValues\(", text)) == 1
-    assert not re.search(r"Math\.random|handIn|seed|Date\.now\(\)\s*[*^%]|eval\(|Function\(|process\.env", text)
+    assert not re.search(
+        r"Math\.random|handIn|seed|Date\.now\(\)\s*[*^%]|eval\(|Function\(|process\.env", text
+    )
 
 
 @pytest.mark.parametrize("name", BUNDLES)
@@ -53,7 +57,8 @@ def test_the_hashes_are_those_of_the_bundles():
 
     told = json.loads((SHIPPED / "integrity.json").read_text())
     assert told == {
-        name: f"sha384-{base64.b64encode(hashlib.sha384((SHIPPED / name).read_bytes()).digest()).decode()}" for name in BUNDLES
+        name: f"sha384-{base64.b64encode(hashlib.sha384((SHIPPED / name).read_bytes()).digest()).decode()}"
+        for name in BUNDLES
     }
 
 

@@ -35,11 +35,16 @@ MUTANTS = {
 }
 
 
-def encode(folder: Path, bundle: Path, campaign: Campaign, record: laws.Record, n: int) -> list[bytes]:
+def encode(
+    folder: Path, bundle: Path, campaign: Campaign, record: laws.Record, n: int
+) -> list[bytes]:
     """Reports of the bundle, each of a new respondent."""
     path = folder / f"{campaign.id[:16]}.json"
     path.write_bytes(campaign.canonical_bytes)
-    answers = {attribute.name: attribute.candidates[i] for attribute, i in zip(campaign.domain, record, strict=True)}
+    answers = {
+        attribute.name: attribute.candidates[i]
+        for attribute, i in zip(campaign.domain, record, strict=True)
+    }
     printed = node("test/respond.mjs", path, bundle, lines=[json.dumps(answers)] * n)
     return [bytes.fromhex(line) for line in printed.splitlines()]
 
@@ -52,7 +57,12 @@ def in_the_gate(names: Iterable[str], quick: tuple[str, ...]) -> list[Any]:
 @pytest.mark.parametrize("name", in_the_gate(WISHES, ("bloom", "subset", "direct")))
 def test_the_bundle_obeys_its_law(name, tmp_path):
     campaign, n = laws.small_campaign(2, 3, **WISHES[name]), 1_000_000 if FULL else None
-    assert laws.violations(partial(encode, tmp_path, SHIPPED / "lopub.mjs"), campaign, records=TWO_RECORDS, n=n) == []
+    assert (
+        laws.violations(
+            partial(encode, tmp_path, SHIPPED / "lopub.mjs"), campaign, records=TWO_RECORDS, n=n
+        )
+        == []
+    )
 
 
 def mutant(name: str, folder: Path) -> Path:

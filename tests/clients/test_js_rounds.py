@@ -24,17 +24,25 @@ from lopub import (
 from lopub.contract.schedule import day_of
 
 pytestmark = needs_node
-DOMAIN = Domain((Categorical(name="colour", values=("red", "green", "blue")), Boolean(name="smoker")))
+DOMAIN = Domain(
+    (Categorical(name="colour", values=("red", "green", "blue")), Boolean(name="smoker"))
+)
 RECORD = {"colour": "red", "smoker": True}
 OPENS = date(2026, 1, 5)
 FIRST = (OPENS - date(1970, 1, 1)).days
 
 
-def campaign_of(mode: str, *, rounds: int = 6, take_part: int = 3, every_days: int = 10) -> Campaign:
+def campaign_of(
+    mode: str, *, rounds: int = 6, take_part: int = 3, every_days: int = 10
+) -> Campaign:
     repeat = Repeat(every_days=every_days, rounds=rounds, take_part=take_part, mode=mode)
     terms = Terms(name="rounds", schedule=Schedule.in_rounds(OPENS, repeat), min_reports=100)
     lasting: dict[str, Any] = {"lifetime_epsilon": 3} if mode == "permanent" else {}
-    return make_campaign(DOMAIN, terms, CampaignRequest(epsilon=1, mechanism="direct", view=AllAttributes(), **lasting))
+    return make_campaign(
+        DOMAIN,
+        terms,
+        CampaignRequest(epsilon=1, mechanism="direct", view=AllAttributes(), **lasting),
+    )
 
 
 def on_a_device(campaign: Campaign, folder: Path, script: str) -> Any:
@@ -100,7 +108,9 @@ def test_rounds_are_drawn_evenly(tmp_path):
         return Object.values(counts)""",
     )
     assert len(counts) == 6
-    assert all(abs(count - 1000) < 190 for count in counts)  # 6.5 standard deviations: 1e-9 for all six together
+    assert all(
+        abs(count - 1000) < 190 for count in counts
+    )  # 6.5 standard deviations: 1e-9 for all six together
 
 
 def test_the_first_record_counts_for_ever_in_mode_permanent(tmp_path):
@@ -157,7 +167,10 @@ DAMAGE = {
 
 @pytest.mark.parametrize("mode", ["sampled", "permanent"])
 def test_a_record_that_is_lost_or_damaged_is_refused_and_nothing_is_drawn_anew(mode, tmp_path):
-    functions = ", ".join(f"{json.dumps(name)}: (loose, key, whole, put, last) => {{ {body} }}" for name, body in DAMAGE.items())
+    functions = ", ".join(
+        f"{json.dumps(name)}: (loose, key, whole, put, last) => {{ {body} }}"
+        for name, body in DAMAGE.items()
+    )
     said = on_a_device(
         campaign_of(mode, take_part=6),
         tmp_path,
@@ -225,7 +238,15 @@ def test_the_lifetime_epsilon_is_what_both_caps_are_compared_with(tmp_path):
           await outcome(low.rounds().then((rounds) => { at(slotOf(rounds[0])); return low.encode(record); })),
           await own().then((rounds) => { at(rounds[1]); return outcome(made({ lifetimeCap: 2.9 }).encode(record)); })]""",
     )
-    assert said == ["EpsilonTooHigh", "taken", "1.000000", "3.000000", True, "EpsilonTooHigh", "EpsilonTooHigh"]
+    assert said == [
+        "EpsilonTooHigh",
+        "taken",
+        "1.000000",
+        "3.000000",
+        True,
+        "EpsilonTooHigh",
+        "EpsilonTooHigh",
+    ]
 
 
 SENDING = """
@@ -292,10 +313,16 @@ def test_an_earlier_report_that_is_refused_does_not_keep_the_present_one_back(tm
         const again = [await send(), sent.length];
         return [both, again, (await client().waiting()).length]""",
     )
-    assert said == [["ReportRejected", 2], ["ReportRejected", 3], 1]  # tried until its round is over by this clock, too
+    assert said == [
+        ["ReportRejected", 2],
+        ["ReportRejected", 3],
+        1,
+    ]  # tried until its round is over by this clock, too
 
 
-def test_a_report_that_is_refused_in_what_is_its_round_by_the_devices_clock_stays_to_be_sent(tmp_path):
+def test_a_report_that_is_refused_in_what_is_its_round_by_the_devices_clock_stays_to_be_sent(
+    tmp_path,
+):
     said = on_a_device(
         campaign_of("sampled", take_part=6),
         tmp_path,
@@ -322,7 +349,9 @@ def test_withdrawing_asks_for_the_reports_of_all_rounds(tmp_path):
     assert said == [3, 3, 0, 0]
 
 
-ONCE = make_campaign(DOMAIN, Terms(name="once"), CampaignRequest(epsilon=1, mechanism="direct", view=AllAttributes()))
+ONCE = make_campaign(
+    DOMAIN, Terms(name="once"), CampaignRequest(epsilon=1, mechanism="direct", view=AllAttributes())
+)
 
 
 def test_what_was_withdrawn_is_not_sent_again_without_rounds_either(tmp_path):

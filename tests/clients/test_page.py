@@ -98,7 +98,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def campaigns(folder: Path) -> Campaigns:
     rounds = {"opens": day(0), "repeat": {"every_days": 7, "rounds": 4, "take_part": 4}}
     daily = {"opens": day(-1), "repeat": {"every_days": 1, "rounds": 2, "take_part": 2}}
-    lasting = {"opens": day(-7), "repeat": {"every_days": 7, "rounds": 2, "take_part": 2, "mode": "permanent"}}
+    lasting = {
+        "opens": day(-7),
+        "repeat": {"every_days": 7, "rounds": 2, "take_part": 2, "mode": "permanent"},
+    }
     permanent = {**SMALL, "name": "permanent", "min_reports": 100, "schedule": lasting}
     each = {
         "kinds": made(KINDS, folder, epsilon=4),
@@ -167,7 +170,9 @@ def saved_receipt(person: Visitor) -> dict[str, Any]:
 # ---- what it is
 
 
-def test_every_kind_of_question_can_be_answered_and_sent(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_every_kind_of_question_can_be_answered_and_sent(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     kinds = campaigns["kinds"]
     person.open(page_of(proxy, kinds)).answer(EVERYTHING).answer(THEN)
     shown = person.draw()
@@ -176,11 +181,17 @@ def test_every_kind_of_question_can_be_answered_and_sent(person: Visitor, proxy:
     assert set(proxy.reports) == {shown}
 
 
-def test_questions_come_and_go_with_the_answers_that_they_depend_on(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_questions_come_and_go_with_the_answers_that_they_depend_on(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     person.open(page_of(proxy, campaigns["kinds"]))
 
     def seen() -> set[str]:
-        return set(person.run("return [...document.querySelectorAll('fieldset:not([hidden]) legend')].map((e) => e.textContent)"))
+        return set(
+            person.run(
+                "return [...document.querySelectorAll('fieldset:not([hidden]) legend')].map((e) => e.textContent)"
+            )
+        )
 
     hidden = {"Pay?", "A bonus?", "Genre?"}
     assert not seen() & hidden
@@ -199,8 +210,12 @@ def test_questions_come_and_go_with_the_answers_that_they_depend_on(person: Visi
     )
 
 
-def test_what_is_missing_is_said_where_it_is_missing(person: Visitor, proxy: Proxy, campaigns: Campaigns):
-    person.open(page_of(proxy, campaigns["kinds"])).answer({"A job?": "Yes", "Rooms?": "99", "Owns?": ["car", "bike", "boat"]})
+def test_what_is_missing_is_said_where_it_is_missing(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
+    person.open(page_of(proxy, campaigns["kinds"])).answer(
+        {"A job?": "Yes", "Rooms?": "99", "Owns?": ["car", "bike", "boat"]}
+    )
     person.press("form button.main")
     assert "still need an answer" in person.text("form > p[role=alert]")
     wrong = dict(
@@ -211,20 +226,32 @@ def test_what_is_missing_is_said_where_it_is_missing(person: Visitor, proxy: Pro
     assert wrong["Rooms?"] == "This answer cannot be used. A whole number from 1 to 40."
     assert wrong["Owns?"] == "This answer cannot be used. Tick at most 2."
     person.answer({"Pay?": "-1"}).press("form button.main")
-    errors = person.run("return [...document.querySelectorAll('fieldset.wrong .error')].map((e) => e.textContent)")
+    errors = person.run(
+        "return [...document.querySelectorAll('fieldset.wrong .error')].map((e) => e.textContent)"
+    )
     assert "This answer cannot be used. A number from 0." in errors
     assert "Health?" not in wrong and "A job?" not in wrong
-    assert person.run("return document.activeElement.closest('fieldset').querySelector('legend').textContent") == "Where?"
+    assert (
+        person.run(
+            "return document.activeElement.closest('fieldset').querySelector('legend').textContent"
+        )
+        == "Where?"
+    )
     assert not [request for request in proxy.requests if request.startswith(b"POST")]
 
 
-def test_the_page_says_what_is_asked_by_whom_and_what_epsilon_means(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_the_page_says_what_is_asked_by_whom_and_what_epsilon_means(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     text = person.open(page_of(proxy, campaigns["small"])).text()
     assert "can become at most 74 % sure" in text  # e / (1 + e), rounded up
     assert proxy.address.removeprefix("http://") in text
     text = person.open(page_of(proxy, campaigns["kinds"])).text()
     assert (
-        "at most 99 % sure" in text and "30 days after the close" in text and "50 reports" in text and "Why it is asked." in text
+        "at most 99 % sure" in text
+        and "30 days after the close" in text
+        and "50 reports" in text
+        and "Why it is asked." in text
     )
     text = person.open(page_of(proxy, campaigns["direct"])).text()
     assert "at most 99.99 % sure" in text and "hardly protects you" in text
@@ -238,13 +265,20 @@ def test_a_list_of_many_answers_is_searched(person: Visitor, proxy: Proxy, campa
       field.dispatchEvent(new Event('input', { bubbles: true }));
       return [...box.querySelectorAll('option')].map((e) => e.textContent)"""
     assert person.run(find, "MÄRCH")[:2] == ["March 2020", "March 2021"]
-    assert person.run(find, "may 2025") == ["March 2024", "May 2025"]  # what is chosen stays in sight
+    assert person.run(find, "may 2025") == [
+        "March 2024",
+        "May 2025",
+    ]  # what is chosen stays in sight
     assert person.run(find, "xyz") == ["March 2024"]
 
 
 @pytest.mark.parametrize("mechanism", ["small", "direct", "bloom", "hashed", "kinds"])
-def test_a_report_is_told_in_words(person: Visitor, proxy: Proxy, campaigns: Campaigns, mechanism: str):
-    person.open(page_of(proxy, campaigns[mechanism])).answer(EVERYTHING if mechanism == "kinds" else BOTH)
+def test_a_report_is_told_in_words(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns, mechanism: str
+):
+    person.open(page_of(proxy, campaigns[mechanism])).answer(
+        EVERYTHING if mechanism == "kinds" else BOTH
+    )
     if mechanism == "kinds":
         person.answer(THEN)
     person.draw()
@@ -259,10 +293,14 @@ def test_a_report_is_told_in_words(person: Visitor, proxy: Proxy, campaigns: Cam
 def test_what_a_report_names_is_what_it_names(person: Visitor, proxy: Proxy, campaigns: Campaigns):
     campaign = campaigns["small"]
     report = Report.from_bytes(person.open(page_of(proxy, campaign)).answer(BOTH).draw(), campaign)
-    squares = person.run("return [...document.querySelectorAll('.goes td .cell')].map((e) => e.classList.contains('hit'))")
+    squares = person.run(
+        "return [...document.querySelectorAll('.goes td .cell')].map((e) => e.classList.contains('hit'))"
+    )
     bits = [bool(report.payload[i >> 3] >> (i & 7) & 1) for i in range(6)]
     assert squares == bits and "Rows: “Smoke?”; columns: “City?”." in person.text(".goes")
-    own = person.run("return [...document.querySelectorAll('.goes td .cell')].findIndex((e) => e.classList.contains('own'))")
+    own = person.run(
+        "return [...document.querySelectorAll('.goes td .cell')].findIndex((e) => e.classList.contains('own'))"
+    )
     assert own == 4  # smoker, Oslo: the last attribute is the fastest
     weights = [math.e if bit else 1 for bit in bits]
     expected = sum(weights[3:]) / sum(weights)
@@ -272,65 +310,102 @@ def test_what_a_report_names_is_what_it_names(person: Visitor, proxy: Proxy, cam
 
 def believed(report: Report, n_cells: int) -> float:
     """How likely "does not smoke" is to whoever held it for 50 % likely, and all numbers of a smoker for equally likely."""
-    weights = [math.exp(2) if report.payload[i >> 3] >> (i & 7) & 1 else 1.0 for i in range(n_cells)]
+    weights = [
+        math.exp(2) if report.payload[i >> 3] >> (i & 7) & 1 else 1.0 for i in range(n_cells)
+    ]
     n_answers = n_cells // 2
     none, some = weights[n_answers - 1], sum(weights[n_answers : n_cells - 1]) / (n_answers - 1)
     return none / (none + some)
 
 
-def test_combinations_that_cannot_be_are_not_counted(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_combinations_that_cannot_be_are_not_counted(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     campaign = campaigns["cigarettes"]
     person.open(page_of(proxy, campaign)).answer({"Smoke?": "No"})
     report = Report.from_bytes(person.draw(), campaign)
-    found = re.search(r"“Smoke\?”: .* for ([\d.]+) % likely, in place of ([\d.]+) %", person.text(".sure"))
-    assert found and float(found[1]) == math.ceil(100 * believed(report, 44) - 1e-9) and float(found[2]) == 50
-    child = re.search(r"“How many\?”: .* for ([\d.]+) % likely, in place of ([\d.]+) %", person.text(".sure"))
+    found = re.search(
+        r"“Smoke\?”: .* for ([\d.]+) % likely, in place of ([\d.]+) %", person.text(".sure")
+    )
+    assert (
+        found
+        and float(found[1]) == math.ceil(100 * believed(report, 44) - 1e-9)
+        and float(found[2]) == 50
+    )
+    child = re.search(
+        r"“How many\?”: .* for ([\d.]+) % likely, in place of ([\d.]+) %", person.text(".sure")
+    )
     assert child and child.groups() == found.groups()  # that it does not apply says the same
 
 
-def test_a_question_that_another_one_tells_of_is_not_said_to_be_left_out(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_a_question_that_another_one_tells_of_is_not_said_to_be_left_out(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     campaign = campaigns["one"]
     person.open(page_of(proxy, campaign)).answer({"Smoke?": "No"})
     report = Report.from_bytes(person.draw(), campaign)
-    asked, other = ("Smoke?", "How many?") if 0 in report.view(campaign) else ("How many?", "Smoke?")
+    asked, other = (
+        ("Smoke?", "How many?") if 0 in report.view(campaign) else ("How many?", "Smoke?")
+    )
     assert f"told of through “{asked}”" in person.text(".stays .out")
-    assert re.search(rf"“{re.escape(other)}” \(told of through .*\d % likely, in place of 50 %", person.text(".sure"))
+    assert re.search(
+        rf"“{re.escape(other)}” \(told of through .*\d % likely, in place of 50 %",
+        person.text(".sure"),
+    )
 
 
 # ---- one draw, kept
 
 
-def test_copies_are_other_draws_and_are_never_sent(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_copies_are_other_draws_and_are_never_sent(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     person.open(page_of(proxy, campaigns["small"])).answer(BOTH)
     kept = person.draw()
     seen = set()
     for n in range(1, 13):
         person.press("button.again").until_said(f"Copy {n}", ".copy h4")
-        seen.add(str(person.run("return [...document.querySelectorAll('.copy td .cell')].map((e) => e.className)")))
-    assert len(seen) > 1  # 15 sets are equally likely but for a factor of e; twelve equal ones, below 1e-10
+        seen.add(
+            str(
+                person.run(
+                    "return [...document.querySelectorAll('.copy td .cell')].map((e) => e.className)"
+                )
+            )
+        )
+    assert (
+        len(seen) > 1
+    )  # 15 sets are equally likely but for a factor of e; twelve equal ones, below 1e-10
     assert re.search(r"named by \d+ of 12 copies", person.text(".tally"))
     assert person.report() == kept
     person.send()
     assert set(proxy.reports) == {kept} and not proxy.posted("/withdrawals")
 
 
-def test_once_drawn_the_answers_are_locked_also_after_a_reload(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_once_drawn_the_answers_are_locked_also_after_a_reload(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     address = page_of(proxy, campaigns["small"])
     kept = person.open(address).answer(BOTH).draw()
     assert person.run("return document.querySelectorAll('form, fieldset').length") == 0
     person.open(address).stage("drawn")
     assert person.report() == kept
-    assert person.run("return document.querySelectorAll('form, fieldset, .dice, .stays').length") == 0
+    assert (
+        person.run("return document.querySelectorAll('form, fieldset, .dice, .stays').length") == 0
+    )
     assert "not kept, so they cannot be shown" in person.text()
     person.send()
     person.open(address).stage("sent")
     assert person.run("return !!document.querySelector('button.withdraw')")
 
 
-def test_offline_the_report_is_kept_and_tried_again_after_a_reload(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_offline_the_report_is_kept_and_tried_again_after_a_reload(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     address = page_of(proxy, campaigns["small"])
     kept = person.open(address).answer(BOTH).draw()
-    proxy.instead = lambda method, path: (503, {"Retry-After": "60"}, b"") if path.endswith("/reports") else None
+    proxy.instead = lambda method, path: (
+        (503, {"Retry-After": "60"}, b"") if path.endswith("/reports") else None
+    )
     person.press("button.send").stage("agreed")
     proxy.instead = lambda *_: None
     person.open(address).stage("sent")
@@ -338,24 +413,36 @@ def test_offline_the_report_is_kept_and_tried_again_after_a_reload(person: Visit
 
 
 @pytest.mark.parametrize("has_drawn", [False, True])
-def test_whoever_goes_back_to_the_page_finds_no_answer(person: Visitor, proxy: Proxy, campaigns: Campaigns, has_drawn: bool):
+def test_whoever_goes_back_to_the_page_finds_no_answer(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns, has_drawn: bool
+):
     person.open(page_of(proxy, campaigns["small"])).answer(BOTH)
     if has_drawn:
         person.draw()
         assert "Oslo" in person.text(".stays")
-    assert person.run("return [...document.querySelectorAll('form')].every((each) => each.autocomplete === 'off')")
-    person.run("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")  # as a browser that keeps the page does
+    assert person.run(
+        "return [...document.querySelectorAll('form')].every((each) => each.autocomplete === 'off')"
+    )
+    person.run(
+        "dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))"
+    )  # as a browser that keeps the page does
     assert person.text("body") == ""
-    person.run("document.body.dataset.old = '1'; dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+    person.run(
+        "document.body.dataset.old = '1'; dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))"
+    )
     person.until("body:not([data-old]) main[data-stage]").stage("drawn" if has_drawn else "asking")
     assert person.run("return document.querySelectorAll('.stays, input:checked').length") == 0
 
 
-def test_a_withdrawal_that_fails_is_not_done_and_is_tried_again(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_a_withdrawal_that_fails_is_not_done_and_is_tried_again(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     address = page_of(proxy, campaigns["small"])
     person.open(address).answer(BOTH).draw()
     person.send()
-    proxy.instead = lambda method, path: (503, {"Retry-After": "60"}, b"") if path.endswith("/withdrawals") else None
+    proxy.instead = lambda method, path: (
+        (503, {"Retry-After": "60"}, b"") if path.endswith("/withdrawals") else None
+    )
     person.withdraw().until_said("Not withdrawn yet", ".status")
     person.open(address).stage("withdrawing").until_said("Not withdrawn yet", ".status")
     assert len(proxy.posted("/withdrawals")) >= 2  # a third where twenty seconds have passed
@@ -368,10 +455,14 @@ def test_a_withdrawal_that_fails_is_not_done_and_is_tried_again(person: Visitor,
 
 def emptied(person: Visitor, proxy: Proxy) -> None:
     """The browser's person, or the browser, deletes what the site has stored, while the page is open."""
-    person.driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": proxy.address, "storageTypes": "all"})
+    person.driver.execute_cdp_cmd(
+        "Storage.clearDataForOrigin", {"origin": proxy.address, "storageTypes": "all"}
+    )
 
 
-def test_a_report_that_was_deleted_meanwhile_is_not_sent(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_a_report_that_was_deleted_meanwhile_is_not_sent(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     """What is not kept any more would be drawn a second time after a reload."""
     person.open(page_of(proxy, campaigns["small"])).answer(BOTH).draw()
     emptied(person, proxy)
@@ -379,7 +470,9 @@ def test_a_report_that_was_deleted_meanwhile_is_not_sent(person: Visitor, proxy:
     assert proxy.reports == []
 
 
-def test_a_sent_report_that_was_deleted_meanwhile_can_be_withdrawn(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_a_sent_report_that_was_deleted_meanwhile_can_be_withdrawn(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     person.open(page_of(proxy, campaigns["small"])).answer(BOTH)
     report = Report.from_bytes(person.draw(), campaigns["small"])
     person.send()
@@ -389,8 +482,12 @@ def test_a_sent_report_that_was_deleted_meanwhile_can_be_withdrawn(person: Visit
     assert json.loads(asked)["id"] == base64.urlsafe_b64encode(report.id).decode().rstrip("=")
 
 
-def test_where_local_storage_refuses_the_page_knows_that_it_has_sent(person: Visitor, proxy: Proxy, campaigns: Campaigns):
-    person.before_load("Storage.prototype.setItem = Storage.prototype.getItem = () => { throw new DOMException('full'); }")
+def test_where_local_storage_refuses_the_page_knows_that_it_has_sent(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
+    person.before_load(
+        "Storage.prototype.setItem = Storage.prototype.getItem = () => { throw new DOMException('full'); }"
+    )
     address = page_of(proxy, campaigns["small"])
     person.open(address).answer(BOTH).draw()
     person.send()
@@ -413,22 +510,39 @@ def test_where_another_tab_has_drawn_the_report_is_not_said_to_be_of_these_answe
     assert person.run("return document.querySelectorAll('.stays, .own.cell').length") == 0
 
 
-def test_a_closed_campaign_asks_nothing_and_says_so_after_a_reload(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_a_closed_campaign_asks_nothing_and_says_so_after_a_reload(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     small, address = campaigns["small"], page_of(proxy, campaigns["small"])
-    page = contribution_page(small, questions=f"../campaigns/{small.id}", collector="x", closed=True)
-    proxy.instead = lambda method, path: (200, {"Content-Type": "text/html"}, page) if path == f"/c/{small.id}" else None
+    page = contribution_page(
+        small, questions=f"../campaigns/{small.id}", collector="x", closed=True
+    )
+    proxy.instead = lambda method, path: (
+        (200, {"Content-Type": "text/html"}, page) if path == f"/c/{small.id}" else None
+    )
     assert person.open(address).text(".alert").startswith("The collector has closed this campaign")
     assert person.run("return document.querySelectorAll('form').length") == 0
     assert "Open" not in person.text(".facts") and "Kept" in person.text(".facts")
-    assert person.run("return document.querySelectorAll('input[type=file]').length") == 0  # no withdrawal is taken, either
+    assert (
+        person.run("return document.querySelectorAll('input[type=file]').length") == 0
+    )  # no withdrawal is taken, either
     proxy.instead = lambda method, path: (409, {}, b"{}") if path.endswith("/reports") else None
     person.open(address).answer(BOTH).draw()
     person.press("button.send").until_said("has closed this campaign", ".status")
-    assert person.open(address).stage("drawn").text(".alert").startswith("The collector has closed this campaign")
-    assert "until it is closed" not in person.run("return document.querySelector('.facts').textContent")
+    assert (
+        person.open(address)
+        .stage("drawn")
+        .text(".alert")
+        .startswith("The collector has closed this campaign")
+    )
+    assert "until it is closed" not in person.run(
+        "return document.querySelector('.facts').textContent"
+    )
 
 
-def test_a_report_is_withdrawn_here_or_by_its_receipt(person: Visitor, proxy: Proxy, campaigns: Campaigns, tmp_path: Path):
+def test_a_report_is_withdrawn_here_or_by_its_receipt(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns, tmp_path: Path
+):
     address = page_of(proxy, campaigns["small"])
     first = person.open(address).answer(BOTH).draw()
     person.send().withdraw().stage("withdrawn")
@@ -439,7 +553,9 @@ def test_a_report_is_withdrawn_here_or_by_its_receipt(person: Visitor, proxy: Pr
     person.forget()
     file = tmp_path / "receipt.json"
     file.write_text(json.dumps(receipt))
-    person.open(address).run("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    person.open(address).run(
+        "document.querySelectorAll('details').forEach((e) => { e.open = true; })"
+    )
     person.driver.find_element("css selector", "input[type=file]").send_keys(str(file))
     person.press("details button.withdraw").press(".other .keep").press("details button.withdraw")
     assert len(proxy.posted("/withdrawals")) == 1  # with a receipt, too, the page asks once more
@@ -456,29 +572,42 @@ def test_a_report_is_withdrawn_here_or_by_its_receipt(person: Visitor, proxy: Pr
 def collector_says(proxy: Proxy, campaign: Campaign, reports: list[bytes]) -> list[dict[str, Any]]:
     running = Running(None, proxy.port, "")  # type: ignore[arg-type]
     return list(
-        running.ask("POST", f"/campaigns/{campaign.id}/reports", framed(reports), Content_Type=FRAMED_TYPE).json["refused"]
+        running.ask(
+            "POST", f"/campaigns/{campaign.id}/reports", framed(reports), Content_Type=FRAMED_TYPE
+        ).json["refused"]
     )
 
 
 # ---- rounds, languages, preview
 
 
-def test_rounds_say_both_epsilons_and_when_the_next_one_begins(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_rounds_say_both_epsilons_and_when_the_next_one_begins(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     person.open(page_of(proxy, campaigns["rounds"]))
     text = person.text()
-    assert "One report has epsilon 1; everything that this device ever sends to this campaign, 4." in text
-    assert "one every 7 days; this device takes part in 4" in text and "Your rounds begin on:" in text
+    assert (
+        "One report has epsilon 1; everything that this device ever sends to this campaign, 4."
+        in text
+    )
+    assert (
+        "one every 7 days; this device takes part in 4" in text and "Your rounds begin on:" in text
+    )
     assert "all of your reports together" in text and "at most 99 % sure" in text
     person.answer(BOTH).draw()
     assert "this one report had come out as: at most 74 %" in person.text(".sure")
     person.press("button.again").until(".copy h4")
     person.send()
     next_day = TODAY + timedelta(days=7)
-    assert f"next round begins on {next_day:%B} {next_day.day}, {next_day.year}" in person.text(".ended")
+    assert f"next round begins on {next_day:%B} {next_day.day}, {next_day.year}" in person.text(
+        ".ended"
+    )
     person.open(page_of(proxy, campaigns["rounds"])).stage("sent")
 
 
-def test_earlier_rounds_are_withdrawn_while_the_next_one_is_asked(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_earlier_rounds_are_withdrawn_while_the_next_one_is_asked(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     address = page_of(proxy, campaigns["days"])
     person.before_load("const now = Date.now; Date.now = () => now() - 86_400_000")  # yesterday
     assert "2, one every day; this device" in person.open(address).text()
@@ -487,7 +616,9 @@ def test_earlier_rounds_are_withdrawn_while_the_next_one_is_asked(person: Visito
     person.open(address).stage("asking")
     assert "Earlier rounds" in person.text()
     assert saved_receipt(person)["rounds"][0]["day"] == day(-1)
-    proxy.instead = lambda method, path: (503, {"Retry-After": "60"}, b"") if path.endswith("/withdrawals") else None
+    proxy.instead = lambda method, path: (
+        (503, {"Retry-After": "60"}, b"") if path.endswith("/withdrawals") else None
+    )
     person.withdraw().until_said("Not withdrawn yet", ".status")
     second = Report.from_bytes(person.answer(BOTH).draw(), campaigns["days"])
     assert [each["day"] for each in saved_receipt(person)["rounds"]] == [day(-1), day(0)]
@@ -500,32 +631,43 @@ def test_earlier_rounds_are_withdrawn_while_the_next_one_is_asked(person: Visito
 
 def test_a_permanent_answer_is_asked_for_once(person: Visitor, proxy: Proxy, campaigns: Campaigns):
     address = page_of(proxy, campaigns["permanent"])
-    person.before_load("const now = Date.now; Date.now = () => now() - 7 * 86_400_000")  # a week ago
+    person.before_load(
+        "const now = Date.now; Date.now = () => now() - 7 * 86_400_000"
+    )  # a week ago
     first = person.open(address).answer(BOTH).draw()
     person.send().as_before()
     person.open(address).stage("asking")
     assert person.run("return document.querySelectorAll('form, fieldset').length") == 0
     assert "Nothing is asked this time" in person.text()
     second = person.press(".asking button.main").stage("drawn").report()
-    assert Report.from_bytes(second, campaigns["permanent"]).slot == Report.from_bytes(first, campaigns["permanent"]).slot + 7
+    assert (
+        Report.from_bytes(second, campaigns["permanent"]).slot
+        == Report.from_bytes(first, campaigns["permanent"]).slot + 7
+    )
     person.send()
     assert set(proxy.reports) == {first, second}
     person.withdraw().stage("withdrawn")
     assert len(proxy.posted("/withdrawals")) == 2
 
 
-def test_where_no_round_is_due_the_next_one_is_named(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_where_no_round_is_due_the_next_one_is_named(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     said = set()
     for _ in range(60):  # each device draws one of two rounds; the first one is over
         person.open(page_of(proxy, campaigns["later"]))
-        said.add(bool(person.run("return !!document.querySelector('form')")) or person.text(".alert"))
+        said.add(
+            bool(person.run("return !!document.querySelector('form')")) or person.text(".alert")
+        )
         if len(said) == 2:
             break
         person.forget()
     assert said == {True, "This device has taken part in all of its rounds."}
 
 
-def test_texts_are_in_the_persons_language_and_answers_survive_its_change(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_texts_are_in_the_persons_language_and_answers_survive_its_change(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     person.open(page_of(proxy, campaigns["kinds"])).answer({**EVERYTHING}).answer(THEN)
     choose = "const e = document.querySelector('.languages select'); e.value = arguments[0]; e.dispatchEvent(new Event('change'))"
     person.run(choose, "de")
@@ -538,17 +680,34 @@ def test_texts_are_in_the_persons_language_and_answers_survive_its_change(person
     person.run(choose, "en")
     person.until("html[lang=en][dir=ltr]")
     person.draw()
-    for answer in ("North", "more than 50,000", "books, blogs", "car, boat", "12", "March 2024", "Friday", "2026-W22"):
+    for answer in (
+        "North",
+        "more than 50,000",
+        "books, blogs",
+        "car, boat",
+        "12",
+        "March 2024",
+        "Friday",
+        "2026-W22",
+    ):
         assert answer in person.text(".stays"), answer
 
 
-def test_a_preview_draws_copies_only_and_sends_nothing(person: Visitor, campaigns: Campaigns, tmp_path: Path):
+def test_a_preview_draws_copies_only_and_sends_nothing(
+    person: Visitor, campaigns: Campaigns, tmp_path: Path
+):
     for name in ("early", "kinds", "rounds"):
         campaign = campaigns[name]
         here = tmp_path / name
         here.mkdir()
-        page = contribution_page(campaign, questions="campaign.json", collector="http://127.0.0.1:9/x", preview=True)
-        for file, content in {**assets(), "campaign.json": campaign.canonical_bytes, "index.html": page}.items():
+        page = contribution_page(
+            campaign, questions="campaign.json", collector="http://127.0.0.1:9/x", preview=True
+        )
+        for file, content in {
+            **assets(),
+            "campaign.json": campaign.canonical_bytes,
+            "index.html": page,
+        }.items():
             (here / file).write_bytes(content)
     with hosted(tmp_path) as address:
         for name in ("early", "rounds"):
@@ -556,21 +715,35 @@ def test_a_preview_draws_copies_only_and_sends_nothing(person: Visitor, campaign
             assert "Preview: nothing is kept, and nothing is sent." in person.text()
             assert person.run("return document.querySelector('button.send').disabled")
             assert all(url.startswith((address, "data:")) for url in person.asked_for())
-        assert json.loads(person.stored())["local"] == {} and "lopub" not in json.loads(person.stored())
+        assert json.loads(person.stored())["local"] == {} and "lopub" not in json.loads(
+            person.stored()
+        )
 
 
 # ---- what goes wrong
 
 
-def test_a_campaign_that_has_not_begun_or_is_over_is_one_sentence(person: Visitor, proxy: Proxy, campaigns: Campaigns):
-    assert person.open(page_of(proxy, campaigns["early"])).text(".alert").startswith("This campaign begins on ")
-    assert person.open(page_of(proxy, campaigns["over"])).text(".alert").startswith("This campaign ended on ")
+def test_a_campaign_that_has_not_begun_or_is_over_is_one_sentence(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
+    assert (
+        person.open(page_of(proxy, campaigns["early"]))
+        .text(".alert")
+        .startswith("This campaign begins on ")
+    )
+    assert (
+        person.open(page_of(proxy, campaigns["over"]))
+        .text(".alert")
+        .startswith("This campaign ended on ")
+    )
     assert person.run("return document.querySelectorAll('form').length") == 0
 
 
 def test_changed_bytes_are_not_asked(person: Visitor, proxy: Proxy, campaigns: Campaigns):
     other = campaigns["over"].canonical_bytes
-    proxy.instead = lambda method, path: (200, {}, other) if path.startswith("/campaigns/") else None
+    proxy.instead = lambda method, path: (
+        (200, {}, other) if path.startswith("/campaigns/") else None
+    )
     assert (
         person.open(page_of(proxy, campaigns["small"]))
         .text(".told")
@@ -587,19 +760,28 @@ def test_questions_that_cannot_be_fetched_are_one_sentence_and_a_button(
         "huge": (200, {}, b"[" * (5 * 2**20)),
         "error": (500, {}, b"<script>alert(1)</script>"),
     }
-    proxy.instead = lambda method, path: answers.get(how, (599, {}, b"")) if path.startswith("/campaigns/") else None
+    proxy.instead = lambda method, path: (
+        answers.get(how, (599, {}, b"")) if path.startswith("/campaigns/") else None
+    )
     proxy.is_slow = how == "slow"
     if how == "slow":  # fifteen seconds pass in a moment
-        person.before_load("const wait = setTimeout; window.setTimeout = (then, ms) => wait(then, ms / 100)")
+        person.before_load(
+            "const wait = setTimeout; window.setTimeout = (then, ms) => wait(then, ms / 100)"
+        )
     told = person.open(page_of(proxy, campaigns["small"])).text(".told")
-    assert told.startswith("The questions " + ("that were delivered are not" if how == "huge" else "cannot be fetched just now"))
+    assert told.startswith(
+        "The questions "
+        + ("that were delivered are not" if how == "huge" else "cannot be fetched just now")
+    )
     if how != "huge":
         proxy.instead, proxy.is_slow = lambda *_: None, False
         person.press(".told button").stage("asking")
 
 
 @pytest.mark.parametrize("how", ["redirect", "huge", "strange", "closed", "refused"])
-def test_a_hostile_collector_loses_nothing(person: Visitor, proxy: Proxy, campaigns: Campaigns, how: str):
+def test_a_hostile_collector_loses_nothing(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns, how: str
+):
     address = page_of(proxy, campaigns["small"])
     kept = person.open(address).answer(BOTH).draw()
     answers = {
@@ -607,7 +789,11 @@ def test_a_hostile_collector_loses_nothing(person: Visitor, proxy: Proxy, campai
         "huge": (200, {}, b" " * (5 * 2**20)),
         "strange": (200, {}, b"<html>thank you"),
         "closed": (409, {}, b"{}"),
-        "refused": (200, {}, b'{"received":0,"refused":[{"index":0,"reason":"slot<b>","detail":""}]}'),
+        "refused": (
+            200,
+            {},
+            b'{"received":0,"refused":[{"index":0,"reason":"slot<b>","detail":""}]}',
+        ),
     }
     expected = {
         "redirect": "or points elsewhere", "huge": "being sent", "strange": "being sent",
@@ -620,31 +806,50 @@ def test_a_hostile_collector_loses_nothing(person: Visitor, proxy: Proxy, campai
     assert person.report() == kept
 
 
-def test_where_storage_is_blocked_nothing_is_drawn(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_where_storage_is_blocked_nothing_is_drawn(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     person.before_load("IDBFactory.prototype.open = () => { throw new Error('blocked'); }")
     text = person.open(page_of(proxy, campaigns["small"])).text(".alert")
-    assert "storage is blocked or full" in text and person.run("return document.querySelectorAll('form').length") == 0
+    assert (
+        "storage is blocked or full" in text
+        and person.run("return document.querySelectorAll('form').length") == 0
+    )
 
 
-def test_where_storage_is_full_nothing_is_drawn(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_where_storage_is_full_nothing_is_drawn(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     person.open(page_of(proxy, campaigns["small"])).answer(BOTH)
     person.run("""window.drawn = 0; const fill = crypto.getRandomValues.bind(crypto);
       crypto.getRandomValues = (bytes) => { window.drawn++; return fill(bytes); };
       IDBObjectStore.prototype.put = function () { this.transaction.abort(); };""")
     person.press("form button.main").until("form > p[role=alert]:not([hidden])")
     assert "storage is blocked or full" in person.text("form > p[role=alert]")
-    assert person.run("return [window.drawn, document.querySelector('form button.main').disabled]") == [0, False]
+    assert person.run(
+        "return [window.drawn, document.querySelector('form button.main').disabled]"
+    ) == [0, False]
 
 
 def test_without_a_generator_nothing_is_asked(person: Visitor, proxy: Proxy, campaigns: Campaigns):
     person.before_load("Object.defineProperty(globalThis, 'crypto', { value: undefined })")
-    assert "no secure source of randomness" in person.open(page_of(proxy, campaigns["small"])).text(".told")
+    assert "no secure source of randomness" in person.open(page_of(proxy, campaigns["small"])).text(
+        ".told"
+    )
 
 
-@pytest.mark.parametrize("how", [(404, {}, b""), (200, {"Content-Type": "text/javascript"}, b"lopub = {}")])
-def test_a_client_that_does_not_come_is_one_sentence(person: Visitor, proxy: Proxy, campaigns: Campaigns, how: Any):
+@pytest.mark.parametrize(
+    "how", [(404, {}, b""), (200, {"Content-Type": "text/javascript"}, b"lopub = {}")]
+)
+def test_a_client_that_does_not_come_is_one_sentence(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns, how: Any
+):
     proxy.instead = lambda method, path: how if path.endswith("lopub.js") else None
-    assert person.open(page_of(proxy, campaigns["small"])).text(".told").startswith("A part of this page could not be loaded")
+    assert (
+        person.open(page_of(proxy, campaigns["small"]))
+        .text(".told")
+        .startswith("A part of this page could not be loaded")
+    )
 
 
 def test_an_unknown_campaign_is_one_sentence(person: Visitor, proxy: Proxy):
@@ -690,7 +895,11 @@ def test_the_keyboard_alone_is_enough(person: Visitor, proxy: Proxy, campaigns: 
         ActionChains(person.driver).send_keys(*keys).perform()
 
     def focused() -> str:
-        return str(person.run("const e = document.activeElement; return (e.className + ' ' + (e.textContent || e.type)).trim()"))
+        return str(
+            person.run(
+                "const e = document.activeElement; return (e.className + ' ' + (e.textContent || e.type)).trim()"
+            )
+        )
 
     def walk_to(words: str) -> None:
         for _ in range(40):
@@ -729,7 +938,9 @@ def test_the_keyboard_alone_is_enough(person: Visitor, proxy: Proxy, campaigns: 
 # ---- what is never told
 
 
-def test_no_answer_is_in_network_storage_address_console_or_error_text(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_no_answer_is_in_network_storage_address_console_or_error_text(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     kinds = campaigns["kinds"]
     person.open(page_of(proxy, kinds)).answer({**EVERYTHING, "Pay?": CANARY, "Week?": "2026-05-30"})
     person.press("form button.main").until("fieldset.wrong")
@@ -752,15 +963,23 @@ def test_no_answer_is_in_network_storage_address_console_or_error_text(person: V
     assert CANARY not in opened.text()
 
 
-def test_the_page_is_quiet_and_asks_nobody_else(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_the_page_is_quiet_and_asks_nobody_else(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     person.open(page_of(proxy, campaigns["kinds"]))
     assert person.console() == []
-    asked = [url.removeprefix(proxy.address) for url in person.asked_for() if not url.startswith("data:")]
+    asked = [
+        url.removeprefix(proxy.address) for url in person.asked_for() if not url.startswith("data:")
+    ]
     kinds = campaigns["kinds"].id
-    assert sorted(asked) == sorted([f"/c/{kinds}", "/c/page.css", "/c/lopub.js", "/c/page.js", f"/campaigns/{kinds}"])
+    assert sorted(asked) == sorted(
+        [f"/c/{kinds}", "/c/page.css", "/c/lopub.js", "/c/page.js", f"/campaigns/{kinds}"]
+    )
 
 
-def test_the_first_paint_does_not_wait_for_a_script(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+def test_the_first_paint_does_not_wait_for_a_script(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
     """A script that never comes leaves title and description to be read."""
     proxy.instead = lambda method, path: (500, {}, b"") if path.endswith(".js") else None
     person.driver.get(page_of(proxy, campaigns["kinds"]))
@@ -785,11 +1004,15 @@ def test_inline_scripts_and_other_places_are_refused_by_the_browser(
         )
 
     person.open(page_of(proxy, campaigns["small"]))
-    assert tried() == [0, False, 0] and any("Content Security Policy" in line for line in person.console())
+    assert tried() == [0, False, 0] and any(
+        "Content Security Policy" in line for line in person.console()
+    )
     for file, content in hosted_files(campaigns["small"], proxy.address).items():
         (tmp_path / file).write_bytes(content)
     with hosted(tmp_path) as address:
         person.open(f"{address}/")
         assert person.console() == []
-        assert tried() == [0, False, 0] and any("Content Security Policy" in line for line in person.console())
+        assert tried() == [0, False, 0] and any(
+            "Content Security Policy" in line for line in person.console()
+        )
         person.forget()

@@ -68,7 +68,13 @@ class Crowd:
         )
         if number % 3:
             visitor.answer({"Packs?": str(rng.randint(1, 4))})
-        visitor.answer({"Reads?": rng.choice([["books"], ["books", "blogs"], ["None of these"], ["No answer"]])})
+        visitor.answer(
+            {
+                "Reads?": rng.choice(
+                    [["books"], ["books", "blogs"], ["None of these"], ["No answer"]]
+                )
+            }
+        )
         report = visitor.draw()
         if number % 5 == 1:
             self.proxy.lose, self.n_lost = rng.choice((1, 2)), self.n_lost + 1
@@ -89,7 +95,9 @@ class Crowd:
 
 
 @pytest.mark.parametrize("place", ["collector", "elsewhere"])
-def test_a_crowd_is_counted_exactly_and_published_as_if_imported(database: str, place: str, visitor: Visitor, tmp_path: Path):
+def test_a_crowd_is_counted_exactly_and_published_as_if_imported(
+    database: str, place: str, visitor: Visitor, tmp_path: Path
+):
     if not FULL and database.startswith("sqlite") != (place == "collector"):
         pytest.skip("LOPUB_FULL=1 tries every store with every place")
     campaign = made(
@@ -98,29 +106,52 @@ def test_a_crowd_is_counted_exactly_and_published_as_if_imported(database: str, 
     campaign.save(tmp_path / "campaign.json")
     load.opened(database, campaign)
     with running_collector(database) as collector, proxied(collector.port) as proxy:
-        lopub("page", "campaign.json", "-o", "site", "--collector", proxy.address, directory=tmp_path)
+        lopub(
+            "page", "campaign.json", "-o", "site", "--collector", proxy.address, directory=tmp_path
+        )
         with hosted(tmp_path / "site") as site:
-            crowd = Crowd(visitor, proxy, f"{proxy.address}/c/{campaign.id}" if place == "collector" else f"{site}/")
+            crowd = Crowd(
+                visitor,
+                proxy,
+                f"{proxy.address}/c/{campaign.id}" if place == "collector" else f"{site}/",
+            )
             began = time.monotonic()
             for number in range(N_PEOPLE):
                 crowd.person(number)
             seconds = time.monotonic() - began
         assert set(proxy.reports) == set(crowd.sent)
-        assert len(proxy.reports) >= N_PEOPLE + crowd.n_lost  # those who lost the answer have sent the same bytes again
+        assert (
+            len(proxy.reports) >= N_PEOPLE + crowd.n_lost
+        )  # those who lost the answer have sent the same bytes again
         preflights = [request for request in proxy.requests if request.startswith(b"OPTIONS")]
         assert bool(preflights) == (place == "elsewhere")
         assert b"cookie:" not in b"".join(proxy.requests).lower()
     check_counts(database, campaign, crowd)
     check_publication(database, campaign, crowd, tmp_path)
-    figures = {"people": N_PEOPLE, "lost": crowd.n_lost, "reloaded": crowd.n_reloaded, "withdrawn": len(crowd.withdrawn)}
-    note_figures(f"page from {place}", database.partition(":")[0], **figures, requests=len(proxy.requests), seconds=seconds)
+    figures = {
+        "people": N_PEOPLE,
+        "lost": crowd.n_lost,
+        "reloaded": crowd.n_reloaded,
+        "withdrawn": len(crowd.withdrawn),
+    }
+    note_figures(
+        f"page from {place}",
+        database.partition(":")[0],
+        **figures,
+        requests=len(proxy.requests),
+        seconds=seconds,
+    )
 
 
 def check_counts(database: str, campaign: Campaign, crowd: Crowd) -> None:
     store = store_at(database)
     counts = tally(store, find_campaign(store, campaign.id))
     store.close()
-    assert (counts.n_reports, counts.n_withdrawn, dict(counts.refused)) == (len(crowd.counted), len(crowd.withdrawn), {})
+    assert (counts.n_reports, counts.n_withdrawn, dict(counts.refused)) == (
+        len(crowd.counted),
+        len(crowd.withdrawn),
+        {},
+    )
     hashes = {hashed for hashed, _ in load.kept_rows(database, campaign)}
     assert hashes == {hashlib.sha256(report[9:25]).digest() for report in crowd.counted}
 
@@ -141,4 +172,6 @@ def check_publication(database: str, campaign: Campaign, crowd: Crowd, folder: P
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
-    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }

@@ -22,7 +22,9 @@ N = 3_000
 
 def people_of(campaign: Campaign, n: int = N, seed: int = 5) -> ReportBatch:
     rng = np.random.default_rng(seed)
-    codes = np.stack([np.minimum(rng.geometric(0.4, n) - 1, size - 1) for size in campaign.domain.sizes], axis=1)
+    codes = np.stack(
+        [np.minimum(rng.geometric(0.4, n) - 1, size - 1) for size in campaign.domain.sizes], axis=1
+    )
     return simulate(Dataset(campaign.domain, codes), campaign, seed=seed)
 
 
@@ -37,9 +39,17 @@ def doubled_files(folder: Path, campaign: Campaign) -> list[Path]:
     under their id, before and behind it; and two that are no reports."""
     batch = people_of(campaign)
     blocks = [batch[at : at + 100] for at in range(0, 2_000, 100)]
-    save_reports(folder / "a.parquet", campaign, [contradicted(batch, [2_500, 2_600]), *blocks, batch[50:75]])
-    frames = [framed_bytes(batch[1_900:2_950]), b"\x00\x03abc", framed_bytes(contradicted(batch, [10, 2_000, 2_000]))]
-    (folder / "b.reports").write_bytes(b"".join(frames) + framed_bytes(batch[7:8]) * 40 + b"\x00\x03end")
+    save_reports(
+        folder / "a.parquet", campaign, [contradicted(batch, [2_500, 2_600]), *blocks, batch[50:75]]
+    )
+    frames = [
+        framed_bytes(batch[1_900:2_950]),
+        b"\x00\x03abc",
+        framed_bytes(contradicted(batch, [10, 2_000, 2_000])),
+    ]
+    (folder / "b.reports").write_bytes(
+        b"".join(frames) + framed_bytes(batch[7:8]) * 40 + b"\x00\x03end"
+    )
     save_reports(folder / "c.parquet", campaign, [batch[2_900:], batch[2_950:2_960]])
     return [folder / name for name in ("a.parquet", "b.reports", "c.parquet")]
 

@@ -17,11 +17,16 @@ def test_no_memory_is_no_damage():
 
 def test_what_the_system_says_is_said(tmp_path: Path):
     path = tmp_path / "nowhere"
-    with pytest.raises(StoreError, match=r"^cannot read .*/nowhere: No such file or directory$"), reading(path, "damaged"):
+    with (
+        pytest.raises(StoreError, match=r"^cannot read .*/nowhere: No such file or directory$"),
+        reading(path, "damaged"),
+    ):
         path.open()
 
 
-@pytest.mark.parametrize("error", [pa.ArrowInvalid("?"), OSError("?"), UnicodeDecodeError("utf-8", b"", 0, 0, "?")])
+@pytest.mark.parametrize(
+    "error", [pa.ArrowInvalid("?"), OSError("?"), UnicodeDecodeError("utf-8", b"", 0, 0, "?")]
+)
 def test_anything_else_is_the_file(error):
     with pytest.raises(StoreError, match=r"^damaged$"), reading("file", "damaged"):
         raise error

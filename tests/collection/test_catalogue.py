@@ -31,7 +31,10 @@ def plain_joint(population: KnownPopulation, names: tuple[str, ...]) -> np.ndarr
     joint = np.zeros([population.domain[name].size for name in names])
     for cell in product(*(range(node.attribute.size) for node in nodes)):
         answer = dict(zip((node.attribute.name for node in nodes), cell, strict=True))
-        factors = (node.table[(*(answer[name] for name in node.parents), answer[node.attribute.name])] for node in nodes)
+        factors = (
+            node.table[(*(answer[name] for name in node.parents), answer[node.attribute.name])]
+            for node in nodes
+        )
         joint[tuple(answer[name] for name in names)] += math.prod(factors)
     return joint
 
@@ -40,7 +43,9 @@ def plain_joint(population: KnownPopulation, names: tuple[str, ...]) -> np.ndarr
 
 
 @pytest.mark.parametrize("node", ALUMNI.nodes, ids=lambda node: node.attribute.name)
-def test_every_table_has_one_row_of_probabilities_for_each_answer_of_the_parents(node: Node) -> None:
+def test_every_table_has_one_row_of_probabilities_for_each_answer_of_the_parents(
+    node: Node,
+) -> None:
     sizes = [ALUMNI.domain[name].size for name in node.parents]
     assert node.table.shape == (*sizes, node.attribute.size)
     assert (node.table > 0).all()
@@ -64,7 +69,11 @@ def test_the_papers_attributes_come_first() -> None:
 
 
 def test_attributes_are_of_several_kinds_and_one_may_be_missing() -> None:
-    assert {attribute.type for attribute in ALUMNI.domain.attributes} >= {"string", "boolean", "integer"}
+    assert {attribute.type for attribute in ALUMNI.domain.attributes} >= {
+        "string",
+        "boolean",
+        "integer",
+    }
     assert any(attribute.missing for attribute in ALUMNI.domain.attributes)
 
 
@@ -88,7 +97,10 @@ def test_a_joint_is_the_sum_over_everything_else(names: tuple[str, ...]) -> None
 
 def test_a_joint_of_a_small_population_is_the_sum_over_everything_else() -> None:
     rng = np.random.default_rng(SEED)
-    rows = [rng.dirichlet(np.ones(size), parents) for parents, size in [((), 2), ((2,), 3), ((3, 2), 2), ((2,), 4)]]
+    rows = [
+        rng.dirichlet(np.ones(size), parents)
+        for parents, size in [((), 2), ((2,), 3), ((3, 2), 2), ((2,), 4)]
+    ]
     attributes = [
         Boolean(name="a"),
         IntegerRange(name="b", minimum=0, maximum=2),
@@ -100,11 +112,15 @@ def test_a_joint_of_a_small_population_is_the_sum_over_everything_else() -> None
     population = KnownPopulation(nodes, ("d", "c", "b", "a"))
     for size in range(1, 5):
         for names in combinations("dacb", size):
-            assert np.allclose(population.joint(names), plain_joint(population, names), rtol=0, atol=1e-12)
+            assert np.allclose(
+                population.joint(names), plain_joint(population, names), rtol=0, atol=1e-12
+            )
 
 
 @pytest.mark.parametrize("names", list(combinations(NAMES, 2)), ids="-".join)
-def test_the_joint_of_a_pair_agrees_with_the_joints_of_its_attributes(names: tuple[str, str]) -> None:
+def test_the_joint_of_a_pair_agrees_with_the_joints_of_its_attributes(
+    names: tuple[str, str],
+) -> None:
     pair = ALUMNI.joint(names)
     assert pair.shape == tuple(ALUMNI.domain[name].size for name in names)
     assert math.isclose(pair.sum(), 1, abs_tol=1e-12)
@@ -113,7 +129,10 @@ def test_the_joint_of_a_pair_agrees_with_the_joints_of_its_attributes(names: tup
 
 
 def test_axes_stand_in_the_order_in_which_attributes_are_named() -> None:
-    assert np.array_equal(ALUMNI.joint(("income", "age", "home")), ALUMNI.joint(("home", "income", "age")).transpose(1, 2, 0))
+    assert np.array_equal(
+        ALUMNI.joint(("income", "age", "home")),
+        ALUMNI.joint(("home", "income", "age")).transpose(1, 2, 0),
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "region"])
@@ -127,7 +146,11 @@ def test_every_attribute_but_region_depends_on_another() -> None:
     for name in set(NAMES) - {"region"}:
         others = [other for other in NAMES if other != name]
         gaps = [
-            abs(ALUMNI.joint((name, other)) - np.outer(ALUMNI.joint((name,)), ALUMNI.joint((other,)))).sum() / 2
+            abs(
+                ALUMNI.joint((name, other))
+                - np.outer(ALUMNI.joint((name,)), ALUMNI.joint((other,)))
+            ).sum()
+            / 2
             for other in others
         ]
         assert max(gaps) > 0.05
@@ -143,9 +166,14 @@ def counts_of() -> Counts:
 
 
 @pytest.mark.parametrize("names", list(combinations(NAMES, 2)), ids="-".join)
-def test_every_pair_of_answers_is_as_frequent_as_the_truth_says(counts_of: Counts, names: tuple[str, str]) -> None:
+def test_every_pair_of_answers_is_as_frequent_as_the_truth_says(
+    counts_of: Counts, names: tuple[str, str]
+) -> None:
     counts, truth = counts_of(names), ALUMNI.joint(names)
-    assert all(laws.fits(int(count), N, float(rate)) for count, rate in zip(counts.flat, truth.flat, strict=True))
+    assert all(
+        laws.fits(int(count), N, float(rate))
+        for count, rate in zip(counts.flat, truth.flat, strict=True)
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -154,7 +182,10 @@ def test_a_truth_with_two_answers_swapped_would_be_noticed(counts_of: Counts, na
     order = np.argsort(truth)
     swapped = truth.copy()
     swapped[order[[0, -1]]] = truth[order[[-1, 0]]]
-    fits = [laws.fits(int(count), N, float(rate)) for count, rate in zip(counts_of((name,)), swapped, strict=True)]
+    fits = [
+        laws.fits(int(count), N, float(rate))
+        for count, rate in zip(counts_of((name,)), swapped, strict=True)
+    ]
     assert not all(fits)
 
 
@@ -175,7 +206,9 @@ def test_another_seed_gives_other_people() -> None:
 def test_the_same_seed_gives_the_same_people_in_another_process() -> None:
     code = "from lopub.collection.catalogue import ALUMNI; print(ALUMNI.people(500, seed=7).codes.tolist())"
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
-    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
     assert result.stdout.strip() == str(ALUMNI.people(500, seed=7).codes.tolist())
 
 
@@ -199,7 +232,10 @@ def test_a_negative_seed_is_refused() -> None:
 
 
 def test_the_joint_of_an_unknown_attribute_is_refused() -> None:
-    with pytest.raises(DomainError, match="there is no attribute 'wage'; the 12 attributes are age, gender, education"):
+    with pytest.raises(
+        DomainError,
+        match="there is no attribute 'wage'; the 12 attributes are age, gender, education",
+    ):
         ALUMNI.joint(("age", "wage"))
 
 

@@ -36,7 +36,12 @@ BITS = [name for name in NAMES if not name.startswith("direct")]
 DIRECT = [name for name in NAMES if name.startswith("direct")]
 FEW, SOME, MANY = 50, 700, 4200
 """Less than a word of reports, several words, and more than the words that are counted at once."""
-KINDS = ["bloom listed separately", "subset sample separately", "subset sample jointly", "direct fill jointly"]
+KINDS = [
+    "bloom listed separately",
+    "subset sample separately",
+    "subset sample jointly",
+    "direct fill jointly",
+]
 """One of each shape of table."""
 
 
@@ -56,7 +61,13 @@ def counts_of(name: str, n: int = SOME) -> Counts:
 def plain(counts: Counts) -> dict[object, object]:
     """Everything in the counts, as something that can be compared."""
     tables = {key: (table.n_reports, table.counts.tolist()) for key, table in counts.tables.items()}
-    return {"campaign": counts.campaign.id, "n": len(counts), "refused": dict(counts.refused), "slots": counts.slots, **tables}
+    return {
+        "campaign": counts.campaign.id,
+        "n": len(counts),
+        "refused": dict(counts.refused),
+        "slots": counts.slots,
+        **tables,
+    }
 
 
 # ---- brute force
@@ -71,7 +82,10 @@ def outputs_of(batch: ReportBatch) -> Iterator[tuple[Clique, bytes, list[int]]]:
 
 def brute_overlaps(batch: ReportBatch) -> dict[object, np.ndarray]:
     """Separately randomized bits: products of the bits that `batch.bits` shows, report by report."""
-    names, sizes = batch.campaign.domain.names, np.array([len(view) for view in batch.views])[batch.view_index]
+    names, sizes = (
+        batch.campaign.domain.names,
+        np.array([len(view) for view in batch.views])[batch.view_index],
+    )
     found: dict[object, np.ndarray] = {}
     carried = {position: batch.bits(names[position]) for position in range(len(names))}
     whole = {}
@@ -120,7 +134,9 @@ def brute_contingency(batch: ReportBatch) -> dict[object, np.ndarray]:
         answers = dict(zip(view, said, strict=True))
         fold = fold_of(id_)
         for part in [(p,) for p in view] + list(combinations(view, 2)):
-            table = found.setdefault((part, noise), np.zeros((N_FOLDS, *(sizes[p] for p in part)), dtype=np.int64))
+            table = found.setdefault(
+                (part, noise), np.zeros((N_FOLDS, *(sizes[p] for p in part)), dtype=np.int64)
+            )
             table[(fold, *(answers[p] for p in part))] += 1
     return found
 
@@ -159,7 +175,13 @@ def test_a_table_says_how_many_reports_it_is_of(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["bloom all separately", "bloom listed separately", "subset sample jointly", "direct all separately"]
+    "name",
+    [
+        "bloom all separately",
+        "bloom listed separately",
+        "subset sample jointly",
+        "direct all separately",
+    ],
 )
 def test_counts_of_more_reports_than_are_counted_at_once_equal_brute_force(name: str) -> None:
     expected = brute_force(batch_of(name, MANY))
@@ -167,14 +189,18 @@ def test_counts_of_more_reports_than_are_counted_at_once_equal_brute_force(name:
         np.testing.assert_array_equal(table.counts, expected[key])
 
 
-def test_answers_that_do_not_fit_one_chunk_are_counted_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_that_do_not_fit_one_chunk_are_counted_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     name = "direct fill jointly"
     whole = plain(counts_of(name))
     monkeypatch.setattr("lopub.collection.counts.answer_tables.CHUNK", 64)
     assert plain(count(batch_of(name))) == whole
 
 
-def test_views_whose_bits_do_not_fit_one_chunk_are_counted_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_views_whose_bits_do_not_fit_one_chunk_are_counted_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     name = "subset sample jointly"
     whole = plain(counts_of(name))
     monkeypatch.setattr("lopub.collection.counts.view_bits.CHUNK", 70)
@@ -182,7 +208,9 @@ def test_views_whose_bits_do_not_fit_one_chunk_are_counted_alike(monkeypatch: py
 
 
 @pytest.mark.parametrize("n_cores", [1, 3, 64])
-def test_counts_do_not_depend_on_the_number_of_cores(n_cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_do_not_depend_on_the_number_of_cores(
+    n_cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name = "bloom listed separately"
     whole = plain(counts_of(name))
     monkeypatch.setattr("lopub.collection.counts.attribute_bits.os.cpu_count", lambda: n_cores)
@@ -197,7 +225,10 @@ def test_counts_do_not_depend_on_whether_cells_or_answers_are_counted(
     whole, batch = plain(counts_of(name)), batch_of(name)
     monkeypatch.setattr("lopub.collection.counts.answer_tables.MOST_CELLS", most)
     alone = [batch[batch.view_index == number] for number in range(len(batch.views))]
-    parts = [ReportBatch.from_reports([part.report(i) for i in range(len(part))], batch.campaign) for part in alone]
+    parts = [
+        ReportBatch.from_reports([part.report(i) for i in range(len(part))], batch.campaign)
+        for part in alone
+    ]
     assert plain(count(parts)) == whole == plain(count(batch))
 
 
@@ -213,13 +244,19 @@ def test_every_answer_is_counted_once_in_every_table_that_it_belongs_to(name: st
 @pytest.mark.parametrize("name", DIRECT)
 def test_answers_are_the_outputs_of_single_reports(name: str) -> None:
     batch = batch_of(name, FEW)
-    campaign, sizes, answers = batch.campaign, batch.campaign.domain.sizes, bulk_of(batch.campaign.mechanism).answers(batch)
+    campaign, sizes, answers = (
+        batch.campaign,
+        batch.campaign.domain.sizes,
+        bulk_of(batch.campaign.mechanism).answers(batch),
+    )
     for row, (view, _, outputs) in enumerate(outputs_of(batch)):
         channels = campaign.channels(view)
         assert all(isinstance(channel, DirectChannel) for channel in channels)
         cells = [channel.cell(output) for channel, output in zip(channels, outputs, strict=True)]  # type: ignore[attr-defined]
         expected = np.full(len(sizes), -1)
-        expected[list(view)] = np.unravel_index(cells[0], [sizes[p] for p in view]) if campaign.jointly else cells
+        expected[list(view)] = (
+            np.unravel_index(cells[0], [sizes[p] for p in view]) if campaign.jointly else cells
+        )
         assert answers.values[row].tolist() == expected.tolist()
         noise = channels[0].n_candidates if campaign.jointly else len(view)
         assert answers.noises[answers.noise[row]] == noise
@@ -263,8 +300,12 @@ def test_counts_of_split_batches_add_to_the_counts_of_the_whole(name: str) -> No
 
 @pytest.mark.parametrize("name", KINDS)
 @SETTLED
-@given(split=st.lists(st.integers(0, 3), min_size=FEW, max_size=FEW), order=st.permutations(range(4)))
-def test_reports_may_be_split_anyhow_and_added_in_any_order(name: str, split: list[int], order: list[int]) -> None:
+@given(
+    split=st.lists(st.integers(0, 3), min_size=FEW, max_size=FEW), order=st.permutations(range(4))
+)
+def test_reports_may_be_split_anyhow_and_added_in_any_order(
+    name: str, split: list[int], order: list[int]
+) -> None:
     batch, of = batch_of(name, FEW), np.array(split)
     parts = [count(batch[of == part]) for part in order]
     assert plain((parts[0] + parts[1]) + (parts[2] + parts[3])) == plain(counts_of(name, FEW))
@@ -279,7 +320,9 @@ def test_the_order_of_reports_does_not_matter(name: str) -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_blocks_are_counted_like_the_whole(name: str) -> None:
     batch = batch_of(name)
-    assert plain(count(batch[start : start + 99] for start in range(0, SOME, 99))) == plain(counts_of(name))
+    assert plain(count(batch[start : start + 99] for start in range(0, SOME, 99))) == plain(
+        counts_of(name)
+    )
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -291,11 +334,18 @@ def test_an_empty_batch_has_no_tables(name: str) -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_adding_nothing_changes_nothing(name: str) -> None:
     nothing = count(batch_of(name)[:0])
-    assert plain(nothing + counts_of(name)) == plain(counts_of(name) + nothing) == plain(counts_of(name))
+    assert (
+        plain(nothing + counts_of(name))
+        == plain(counts_of(name) + nothing)
+        == plain(counts_of(name))
+    )
 
 
 def test_adding_leaves_both_sides_as_they_were() -> None:
-    one, before = counts_of("bloom listed separately", FEW), plain(counts_of("bloom listed separately", FEW))
+    one, before = (
+        counts_of("bloom listed separately", FEW),
+        plain(counts_of("bloom listed separately", FEW)),
+    )
     assert plain(one + one) != before
     assert plain(one) == before
 
@@ -303,7 +353,10 @@ def test_adding_leaves_both_sides_as_they_were() -> None:
 def test_after_every_block_it_is_told_how_many_reports_are_counted() -> None:
     told: list[tuple[str, int, int | None]] = []
     batch = batch_of("direct fill jointly", FEW)
-    count((batch[start : start + 20] for start in (0, 20, 40)), progress=lambda *step: told.append(step))
+    count(
+        (batch[start : start + 20] for start in (0, 20, 40)),
+        progress=lambda *step: told.append(step),
+    )
     assert told == [("counting", n, None) for n in (20, 40, FEW)]
 
 
@@ -332,7 +385,10 @@ def test_no_blocks_at_all_are_refused() -> None:
 def test_refused_reports_are_carried_along() -> None:
     campaign = campaign_of("direct sample jointly")
     wires = [batch_of("direct sample jointly").report(i).to_bytes() for i in range(3)]
-    batches = [from_frames([b"", wires[0]], campaign), from_frames([b"", b"\x09" + wires[1][1:], wires[2]], campaign)]
+    batches = [
+        from_frames([b"", wires[0]], campaign),
+        from_frames([b"", b"\x09" + wires[1][1:], wires[2]], campaign),
+    ]
     counts = count(batches)
     assert counts.refused == {Reason.LENGTH: 2, Reason.VERSION: 1} and len(counts) == 2
 
@@ -341,7 +397,11 @@ def test_refused_reports_are_carried_along() -> None:
 def test_counts_without_overlaps_are_those_of_all_counts(name: str) -> None:
     batch = batch_of(name)
     every, singly = count(batch), count_singly(batch)
-    kept = {key: table for key, table in every.tables.items() if len(key[0]) == 1 or batch.campaign.jointly or is_answers(batch)}
+    kept = {
+        key: table
+        for key, table in every.tables.items()
+        if len(key[0]) == 1 or batch.campaign.jointly or is_answers(batch)
+    }
     assert len(singly) == len(every)
     assert list(singly.tables) == list(kept)
     for key, table in singly.tables.items():
@@ -370,7 +430,11 @@ def test_reports_that_touch_a_clique_are_counted_once(name: str) -> None:
     counts, reports, d = count(batch), Reports(batch), len(batch.campaign.domain)
     for n in (1, 2, 3, d):
         for clique in combinations(range(d), n):
-            touching = sum(len(batch.rows_of(number)) for number, view in enumerate(batch.views) if set(view) & set(clique))
+            touching = sum(
+                len(batch.rows_of(number))
+                for number, view in enumerate(batch.views)
+                if set(view) & set(clique)
+            )
             assert reports.n_touching(clique) == touching
             assert touching <= counts.n_touching(clique) <= len(batch)
             if n <= 2 or ((not is_answers(batch)) and batch.campaign.jointly):
@@ -390,7 +454,11 @@ def test_no_joint_is_made_of_more_reports_than_there_are(name: str, method: str)
 def test_reports_that_cover_a_clique_are_those_of_the_batch(name: str) -> None:
     batch, counts = batch_of(name), counts_of(name)
     for clique in [(0,), (3,), (0, 1), (1, 3)]:
-        views = [view for view in np.array([*batch.views, ()], dtype=object)[batch.view_index] if set(clique) <= set(view)]
+        views = [
+            view
+            for view in np.array([*batch.views, ()], dtype=object)[batch.view_index]
+            if set(clique) <= set(view)
+        ]
         assert counts.n_covering(clique) == len(views)
 
 
@@ -425,19 +493,30 @@ def test_counts_without_reports_come_back_from_their_file(tmp_path: Path) -> Non
 
 
 def test_refused_reports_come_back_from_their_file(tmp_path: Path) -> None:
-    count(from_frames([b"", b""], campaign_of("direct all jointly"))).save(tmp_path / "counts.parquet")
+    count(from_frames([b"", b""], campaign_of("direct all jointly"))).save(
+        tmp_path / "counts.parquet"
+    )
     assert Counts.load(tmp_path / "counts.parquet").refused == {Reason.LENGTH: 2}
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_report_in_two_batches_of_a_list_is_counted_once(name: str) -> None:
     batch = batch_of(name)
-    assert plain(count([batch, batch])) == plain(count([batch[:400], batch[300:]])) == plain(counts_of(name))
+    assert (
+        plain(count([batch, batch]))
+        == plain(count([batch[:400], batch[300:]]))
+        == plain(counts_of(name))
+    )
 
 
-@pytest.mark.parametrize("reports", ["reports.parquet", ["reports.parquet"], iter(["reports.parquet"])])
+@pytest.mark.parametrize(
+    "reports", ["reports.parquet", ["reports.parquet"], iter(["reports.parquet"])]
+)
 def test_what_is_not_a_batch_is_refused_by_its_type(reports: object) -> None:
-    with pytest.raises(DomainError, match=r"^reports must be a ReportBatch, or several, got str; ReportBatch\.load reads"):
+    with pytest.raises(
+        DomainError,
+        match=r"^reports must be a ReportBatch, or several, got str; ReportBatch\.load reads",
+    ):
         count(reports)
 
 
@@ -448,7 +527,11 @@ def days_of(batch: ReportBatch, first: int) -> ReportBatch:
 
 def test_the_slots_of_counts_are_the_first_and_the_last_of_all_reports() -> None:
     days = days_of(batch_of("direct all jointly"), 100)
-    assert (count(days[500:]) + count(days[:500])).slots == count(iter([days[:30], days[30:]])).slots == (100, 99 + SOME)
+    assert (
+        (count(days[500:]) + count(days[:500])).slots
+        == count(iter([days[:30], days[30:]])).slots
+        == (100, 99 + SOME)
+    )
 
 
 def test_counts_of_nobody_have_no_slots_and_take_none_away() -> None:
@@ -458,15 +541,21 @@ def test_counts_of_nobody_have_no_slots_and_take_none_away() -> None:
 
 
 def test_counts_out_of_an_older_file_do_not_tell_their_slots(tmp_path: Path) -> None:
-    old = Counts.load(tampered(tmp_path / "c", "direct all jointly", with_metadata(b"lopub.slots", None)))
+    old = Counts.load(
+        tampered(tmp_path / "c", "direct all jointly", with_metadata(b"lopub.slots", None))
+    )
     assert old.slots is None and (old + counts_of("direct all jointly")).slots is None
 
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("block", [1 + SOME // 3, 4 * SOME])
-def test_a_file_walked_in_blocks_gives_the_counts_of_the_whole(name: str, block: int, tmp_path: Path) -> None:
+def test_a_file_walked_in_blocks_gives_the_counts_of_the_whole(
+    name: str, block: int, tmp_path: Path
+) -> None:
     batch_of(name).save(tmp_path / "reports.parquet")
-    assert plain(count(walk_reports(tmp_path / "reports.parquet", block=block))) == plain(counts_of(name))
+    assert plain(count(walk_reports(tmp_path / "reports.parquet", block=block))) == plain(
+        counts_of(name)
+    )
 
 
 def test_a_file_that_exists_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
@@ -483,8 +572,16 @@ def test_only_files_of_counts_are_said_to_be_such(tmp_path: Path) -> None:
     counts_of("direct all jointly").save(tmp_path / "counts.parquet")
     batch_of("direct all jointly").save(tmp_path / "reports.parquet")
     (tmp_path / "text").write_text("PAR1")
-    found = {name: is_counts(tmp_path / name) for name in ("counts.parquet", "reports.parquet", "text", "nothing")}
-    assert found == {"counts.parquet": True, "reports.parquet": False, "text": False, "nothing": False}
+    found = {
+        name: is_counts(tmp_path / name)
+        for name in ("counts.parquet", "reports.parquet", "text", "nothing")
+    }
+    assert found == {
+        "counts.parquet": True,
+        "reports.parquet": False,
+        "text": False,
+        "nothing": False,
+    }
 
 
 # ---- files that are refused
@@ -534,11 +631,16 @@ def with_rows(change: Callable[[list[dict[str, object]]], object]) -> Edit:
 
 def test_counts_of_another_version_are_refused(tmp_path: Path) -> None:
     path = tampered(tmp_path / "c", "direct all jointly", with_metadata(b"lopub.counts", b"3"))
-    assert refusal(path, StoreError) == f"{path} holds counts of version 3; this program reads version 2"
+    assert (
+        refusal(path, StoreError)
+        == f"{path} holds counts of version 3; this program reads version 2"
+    )
 
 
 @pytest.mark.parametrize("name", ["direct all jointly", "bloom listed separately"])
-def test_counts_of_the_version_before_are_read_where_nothing_changed(name: str, tmp_path: Path) -> None:
+def test_counts_of_the_version_before_are_read_where_nothing_changed(
+    name: str, tmp_path: Path
+) -> None:
     path = tampered(tmp_path / "c", name, with_metadata(b"lopub.counts", b"1"))
     assert plain(Counts.load(path)) == plain(counts_of(name, FEW))
 
@@ -551,13 +653,18 @@ def test_bits_of_views_that_were_counted_without_folds_are_refused(tmp_path: Pat
 
 def test_counts_of_another_campaign_are_refused(tmp_path: Path) -> None:
     counts_of("direct all jointly").save(tmp_path / "c")
-    own, other = campaign_of("direct all jointly").id[:16], campaign_of("direct sample jointly").id[:16]
+    own, other = (
+        campaign_of("direct all jointly").id[:16],
+        campaign_of("direct sample jointly").id[:16],
+    )
     expected = f"{tmp_path / 'c'} holds counts of campaign {own}…, not of {other}…"
     assert refusal(tmp_path / "c", CampaignError, "direct sample jointly") == expected
 
 
 def test_a_campaign_that_is_not_the_one_named_is_refused(tmp_path: Path) -> None:
-    path = tampered(tmp_path / "c", "direct all jointly", with_metadata(b"lopub.campaign_id", b"0" * 64))
+    path = tampered(
+        tmp_path / "c", "direct all jointly", with_metadata(b"lopub.campaign_id", b"0" * 64)
+    )
     refusal(path, CampaignError)
 
 
@@ -588,7 +695,9 @@ def test_a_file_of_reports_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "nothing", StoreError).startswith(f"cannot read counts {tmp_path / 'nothing'}: ")
+    assert refusal(tmp_path / "nothing", StoreError).startswith(
+        f"cannot read counts {tmp_path / 'nothing'}: "
+    )
 
 
 def test_a_directory_is_refused(tmp_path: Path) -> None:
@@ -596,7 +705,9 @@ def test_a_directory_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
-    path = tampered(tmp_path / "c", "direct all jointly", lambda table, _: table.drop_columns(["noise"]))
+    path = tampered(
+        tmp_path / "c", "direct all jointly", lambda table, _: table.drop_columns(["noise"])
+    )
     assert refusal(path, StoreError) == f"{path} is a Parquet file, but not one of counts"
 
 
@@ -618,7 +729,9 @@ TAMPERED: dict[str, Callable[[list[dict[str, object]]], object]] = {
     "no attributes": lambda rows: rows[0].update(attributes=[]),
     "attributes without a value": lambda rows: rows[0].update(attributes=None),
     "an attribute twice": lambda rows: rows[-1].update(attributes=[1, 1]),
-    "attributes out of order": lambda rows: rows[-1].update(attributes=[*reversed(rows[-1]["attributes"]), 0]),  # type: ignore[call-overload]
+    "attributes out of order": lambda rows: rows[-1].update(
+        attributes=[*reversed(rows[-1]["attributes"]), 0]
+    ),  # type: ignore[call-overload]
     "an attribute that there is not": lambda rows: rows[0].update(attributes=[4]),
     "an attribute below the first": lambda rows: rows[0].update(attributes=[-1]),
     "more reports in a table than in all": lambda rows: rows[0].update(n_reports=FEW + 1),
@@ -631,11 +744,16 @@ TAMPERED: dict[str, Callable[[list[dict[str, object]]], object]] = {
 @pytest.mark.parametrize("what", TAMPERED)
 def test_tables_that_do_not_fit_are_refused(name: str, what: str, tmp_path: Path) -> None:
     path = tampered(tmp_path / "c", name, with_rows(TAMPERED[what]))
-    assert refusal(path, StoreError) == f"{path} is a file of counts, but its tables do not fit its campaign"
+    assert (
+        refusal(path, StoreError)
+        == f"{path} is a file of counts, but its tables do not fit its campaign"
+    )
 
 
 def test_direct_answers_that_do_not_sum_to_their_reports_are_refused(tmp_path: Path) -> None:
-    path = tampered(tmp_path / "c", "direct fill jointly", with_rows(lambda rows: rows[0].update(n_reports=FEW)))
+    path = tampered(
+        tmp_path / "c", "direct fill jointly", with_rows(lambda rows: rows[0].update(n_reports=FEW))
+    )
     assert "do not fit its campaign" in refusal(path, StoreError)
 
 
@@ -741,13 +859,20 @@ def test_a_table_without_reports_is_refused(tmp_path: Path) -> None:
         (b"lopub.slots", b"[null, null]"),
     ],
 )
-def test_numbers_of_reports_that_do_not_fit_are_refused(key: bytes, value: bytes | None, tmp_path: Path) -> None:
+def test_numbers_of_reports_that_do_not_fit_are_refused(
+    key: bytes, value: bytes | None, tmp_path: Path
+) -> None:
     path = tampered(tmp_path / "c", "direct all jointly", with_metadata(key, value))
-    assert refusal(path, StoreError) == f"{path} is a file of counts, but its tables do not fit its campaign"
+    assert (
+        refusal(path, StoreError)
+        == f"{path} is a file of counts, but its tables do not fit its campaign"
+    )
 
 
 def test_refused_reports_cannot_be_fewer_than_none(tmp_path: Path) -> None:
-    path = tampered(tmp_path / "c", "direct all jointly", with_metadata(b"lopub.refused", b'{"length": -1}'))
+    path = tampered(
+        tmp_path / "c", "direct all jointly", with_metadata(b"lopub.refused", b'{"length": -1}')
+    )
     assert "do not fit its campaign" in refusal(path, StoreError)
 
 
@@ -798,7 +923,9 @@ def test_columns_are_the_bits_of_the_reports(n: int, first: int) -> None:
 
 @pytest.mark.parametrize("widths", [(1,), (5,), (3, 4), (1, 1, 1), (9, 2, 7, 3)])
 @pytest.mark.parametrize("n_shares", [1, 3])
-def test_overlaps_are_the_products_of_bits_of_different_attributes(widths: tuple[int, ...], n_shares: int) -> None:
+def test_overlaps_are_the_products_of_bits_of_different_attributes(
+    widths: tuple[int, ...], n_shares: int
+) -> None:
     rng = np.random.default_rng(sum(widths))
     n_bits, attribute = sum(widths), np.repeat(np.arange(len(widths)), widths)
     bits = rng.integers(0, 2, (n_bits, 130), dtype=np.uint8)
@@ -810,7 +937,9 @@ def test_overlaps_are_the_products_of_bits_of_different_attributes(widths: tuple
     for low, high in pairwise(cuts):
         add_overlaps(columns, ends, int(low), int(high), together)
     wide = bits.astype(np.int64)
-    expected = np.where(attribute[:, None] < attribute[None, :], wide @ wide.T, 0) + np.diag(wide.sum(axis=1))
+    expected = np.where(attribute[:, None] < attribute[None, :], wide @ wide.T, 0) + np.diag(
+        wide.sum(axis=1)
+    )
     np.testing.assert_array_equal(together - 1000, expected)
 
 
@@ -827,7 +956,9 @@ def test_contingency_counts_are_those_of_a_plain_loop() -> None:
                 chosen = (noise == of) & (values[:, a] >= 0) & (values[:, b] >= 0)
                 cells = folds[chosen] * sizes[a] + values[chosen, a]
                 cells = cells if a == b else cells * sizes[b] + values[chosen, b]
-                table = np.bincount(cells, minlength=N_FOLDS * (sizes[a] if a == b else sizes[a] * sizes[b]))
+                table = np.bincount(
+                    cells, minlength=N_FOLDS * (sizes[a] if a == b else sizes[a] * sizes[b])
+                )
                 expected.append(table)
                 n_cells += len(table)
     flat = np.zeros(n_cells, dtype=np.int64)

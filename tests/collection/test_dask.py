@@ -74,7 +74,9 @@ class Murderous(DaskEngine):
         return super().exchange(parts, job, progress)
 
 
-def test_a_worker_that_is_killed_between_the_exchanges_changes_nothing(engine: DaskEngine, tmp_path: Path):
+def test_a_worker_that_is_killed_between_the_exchanges_changes_nothing(
+    engine: DaskEngine, tmp_path: Path
+):
     campaign = campaign_of(DIRECT)
     files, deadly = doubled_files(tmp_path, campaign), Murderous(engine._client)
     counts = count_source(FileSource(files, campaign), deadly, n_partitions=7)
@@ -82,17 +84,23 @@ def test_a_worker_that_is_killed_between_the_exchanges_changes_nothing(engine: D
     assert saved(counts, tmp_path / "c") == saved(expected_counts(files, campaign), tmp_path / "d")
 
 
-def test_a_cluster_whose_workers_do_not_come_back_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_cluster_whose_workers_do_not_come_back_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("lopub.collection.engines.dask_engine.WITHOUT_WORKERS", 1)
     files = doubled_files(tmp_path, campaign_of(DIRECT))
     cluster = LocalCluster(n_workers=1, processes=False, dashboard_address="127.0.0.1:0")
     with cluster, engine_of("dask", cluster.scheduler_address) as there:
         cluster.scale(0)
-        with pytest.raises(EngineError, match=r"^engine dask has lost all of its workers, and none came back"):
+        with pytest.raises(
+            EngineError, match=r"^engine dask has lost all of its workers, and none came back"
+        ):
             count_source(FileSource(files, campaign_of(DIRECT)), there, n_partitions=3)
 
 
-def test_a_client_that_could_not_connect_is_gone_before_the_next_one_starts(monkeypatch: pytest.MonkeyPatch):
+def test_a_client_that_could_not_connect_is_gone_before_the_next_one_starts(
+    monkeypatch: pytest.MonkeyPatch,
+):
     """Collected later, it would close itself while another one starts, and both would wait for one lock for ever."""
     monkeypatch.setattr("lopub.collection.engines.dask_engine.PATIENCE", 1)
     before = {id(each) for each in gc.get_objects() if isinstance(each, Client)}
@@ -100,12 +108,16 @@ def test_a_client_that_could_not_connect_is_gone_before_the_next_one_starts(monk
     try:
         with pytest.raises(EngineError, match="cannot be reached"):
             engine_of("dask", "tcp://127.0.0.1:9")
-        assert not [each for each in gc.get_objects() if isinstance(each, Client) and id(each) not in before]
+        assert not [
+            each for each in gc.get_objects() if isinstance(each, Client) and id(each) not in before
+        ]
     finally:
         gc.enable()
 
 
-def test_a_part_that_cannot_be_read_is_refused_in_the_words_of_a_file(engine: DaskEngine, tmp_path: Path):
+def test_a_part_that_cannot_be_read_is_refused_in_the_words_of_a_file(
+    engine: DaskEngine, tmp_path: Path
+):
     files = doubled_files(tmp_path, campaign_of(DIRECT))
     source = FileSource([damaged(files[0], tmp_path / "bad.parquet")])
     with pytest.raises(StoreError, match=r"bad.parquet is a damaged Parquet file$"):
@@ -115,11 +127,17 @@ def test_a_part_that_cannot_be_read_is_refused_in_the_words_of_a_file(engine: Da
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense"])
 def test_a_cluster_that_cannot_be_reached_is_refused(address: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("lopub.collection.engines.dask_engine.PATIENCE", 1)
-    with pytest.raises(EngineError, match=rf"^engine dask cannot be reached at {address}; is its scheduler running\?$"):
+    with pytest.raises(
+        EngineError,
+        match=rf"^engine dask cannot be reached at {address}; is its scheduler running\?$",
+    ):
         engine_of("dask", address)
 
 
 def test_a_cluster_without_workers_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("lopub.collection.engines.dask_engine.PATIENCE", 1)
-    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster, pytest.raises(EngineError, match="no workers at"):
+    with (
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
+        pytest.raises(EngineError, match="no workers at"),
+    ):
         engine_of("dask", cluster.scheduler_address)

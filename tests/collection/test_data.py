@@ -26,7 +26,12 @@ from lopub.collection.catalogue import data_directory, fetching, public_table, r
 from lopub.collection.catalogue.fetching import fetch, mirrored
 from lopub.collection.catalogue.obtaining import Place, bring, download
 from lopub.collection.catalogue.originals import SOURCES, Original, PublicSource
-from lopub.collection.catalogue.preparation import Prepared, prepare_adult, prepare_nltcs, prepare_retail
+from lopub.collection.catalogue.preparation import (
+    Prepared,
+    prepare_adult,
+    prepare_nltcs,
+    prepare_retail,
+)
 from lopub.contract.domain import Binned
 from lopub.errors import LopubWarning, StoreError
 
@@ -55,7 +60,13 @@ def described(prepared: Prepared) -> dict:
 
 def columns(prepared: Prepared) -> dict[str, list[int]]:
     header, *rows = prepared.csv.decode().splitlines()
-    return dict(zip(header.split(","), map(list, zip(*(map(int, row.split(",")) for row in rows), strict=True)), strict=True))
+    return dict(
+        zip(
+            header.split(","),
+            map(list, zip(*(map(int, row.split(",")) for row in rows), strict=True)),
+            strict=True,
+        )
+    )
 
 
 @pytest.fixture(scope="module")
@@ -99,12 +110,21 @@ def test_a_prepared_domain_is_read_as_a_domain(adult: Prepared, tmp_path: Path):
     (tmp_path / "adult.domain.json").write_bytes(adult.domain)
     domain = read_domain_file(tmp_path / "adult.domain.json")
     assert domain.sizes == tuple(json.loads(adult.domain)["domain_sizes"])
-    assert isinstance(domain["age"], Binned) and [domain["age"].index(v) for v in (20, 22, 21, 36)] == columns(adult)["age"]
+    assert (
+        isinstance(domain["age"], Binned)
+        and [domain["age"].index(v) for v in (20, 22, 21, 36)] == columns(adult)["age"]
+    )
 
 
 def test_retail_takes_the_most_frequent_items_and_of_equals_the_smaller():
-    assert list(columns(prepare_retail(BASKETS, n_items=3, n_baskets=7))) == ["item_7", "item_5", "item_3"]
-    assert list(columns(prepare_retail(BASKETS, n_items=9, n_baskets=7))) == [f"item_{i}" for i in (7, 5, 3, 9, 11)]
+    assert list(columns(prepare_retail(BASKETS, n_items=3, n_baskets=7))) == [
+        "item_7",
+        "item_5",
+        "item_3",
+    ]
+    assert list(columns(prepare_retail(BASKETS, n_items=9, n_baskets=7))) == [
+        f"item_{i}" for i in (7, 5, 3, 9, 11)
+    ]
 
 
 def test_retail_keeps_the_fullest_baskets_and_of_equals_the_earlier_in_the_order_of_the_file():
@@ -113,7 +133,10 @@ def test_retail_keeps_the_fullest_baskets_and_of_equals_the_earlier_in_the_order
 
 
 def test_retail_writes_absent_as_zero():
-    assert described(prepare_retail(BASKETS, n_items=2, n_baskets=4))["item_5"]["labels"] == ["absent", "present"]
+    assert described(prepare_retail(BASKETS, n_items=2, n_baskets=4))["item_5"]["labels"] == [
+        "absent",
+        "present",
+    ]
     assert columns(prepare_retail(BASKETS, n_items=2, n_baskets=4))["item_5"] == [1, 0, 1, 1]
 
 
@@ -125,14 +148,18 @@ def test_nltcs_keeps_the_records_below_the_line_with_their_number():
 
 def test_nltcs_is_not_downloaded(tmp_path):
     with pytest.raises(
-        StoreError, match=r"NLTCS comes under a data use agreement, so it is not downloaded: bring Data4-coarse\.dat"
+        StoreError,
+        match=r"NLTCS comes under a data use agreement, so it is not downloaded: bring Data4-coarse\.dat",
     ):
         download(SOURCES["nltcs"], Place(tmp_path, "nltcs"))
     assert not list(tmp_path.iterdir())
 
 
 def test_retail_counts_an_item_once_a_basket():
-    assert list(columns(prepare_retail(b"1 1 1\n2\n2\n", n_items=2, n_baskets=3))) == ["item_2", "item_1"]
+    assert list(columns(prepare_retail(b"1 1 1\n2\n2\n", n_items=2, n_baskets=3))) == [
+        "item_2",
+        "item_1",
+    ]
 
 
 # ---- made-up sources, and a server that has them
@@ -225,7 +252,9 @@ def mirror(monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(fetching, "PAUSES", (0.0, 0.0))
     behaviour = Behaviour({"adult.data": TRAINING, "adult.test": TEST, "retail.dat": LARGE})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"behaviour": behaviour}))
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", 0), type("Bound", (Handler,), {"behaviour": behaviour})
+    )
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield Mirror(f"http://127.0.0.1:{server.server_port}/tables", behaviour)
@@ -253,7 +282,9 @@ def test_a_download_ends_in_a_table_that_public_table_finds(mirror: Mirror, tmp_
     assert public_table("adult", tmp_path / "new").codes.shape == (4, 15)
     files = sorted(path.name for path in (tmp_path / "new" / "adult").iterdir())
     assert files == ["adult.csv.gz", "adult.domain.json"]
-    assert gzip.decompress((tmp_path / "new" / "adult" / "adult.csv.gz").read_bytes()) == prepared.csv
+    assert (
+        gzip.decompress((tmp_path / "new" / "adult" / "adult.csv.gz").read_bytes()) == prepared.csv
+    )
 
 
 def test_a_packed_original_is_unpacked(mirror: Mirror, tmp_path: Path):
@@ -262,7 +293,9 @@ def test_a_packed_original_is_unpacked(mirror: Mirror, tmp_path: Path):
     assert [name for name, _ in mirror.behaviour.asked] == ["retail.dat", "retail.dat.gz"]
 
 
-def test_an_answer_that_does_not_say_how_long_it_is_is_read_to_its_end(mirror: Mirror, tmp_path: Path):
+def test_an_answer_that_does_not_say_how_long_it_is_is_read_to_its_end(
+    mirror: Mirror, tmp_path: Path
+):
     mirror.behaviour.announce = False
     assert fetch(DAT, tmp_path, base=mirror.base) == LARGE
 
@@ -277,7 +310,9 @@ def test_progress_is_told_in_bytes_up_to_the_total(mirror: Mirror, tmp_path: Pat
 def test_a_transfer_that_is_cut_off_is_resumed_at_once(mirror: Mirror, tmp_path: Path):
     mirror.behaviour.cut_after = [100_000, 70_000]
     assert fetch(DAT, tmp_path, base=mirror.base) == LARGE
-    assert mirror.behaviour.asked == [("retail.dat", span) for span in (None, "bytes=100000-", "bytes=170000-")]
+    assert mirror.behaviour.asked == [
+        ("retail.dat", span) for span in (None, "bytes=100000-", "bytes=170000-")
+    ]
     assert mirror.behaviour.n_sent == len(LARGE)
 
 
@@ -312,7 +347,10 @@ def test_a_file_that_changed_between_two_halves_is_thrown_away(mirror: Mirror, t
     mirror.behaviour.cut_after = [100_000] * 1 + [0, 0]
     assert "broke off after 100,000 of" in failure(mirror, tmp_path)
     mirror.behaviour.files["retail.dat"] = LARGE[::-1]
-    assert f"is not retail.dat (SHA-256 {DAT.sha256[:16]}… expected) and was thrown away" in failure(mirror, tmp_path)
+    assert (
+        f"is not retail.dat (SHA-256 {DAT.sha256[:16]}… expected) and was thrown away"
+        in failure(mirror, tmp_path)
+    )
     assert not parts(tmp_path)
     mirror.behaviour.files["retail.dat"] = LARGE
     assert fetch(DAT, tmp_path, base=mirror.base) == LARGE
@@ -328,13 +366,22 @@ def test_a_part_that_is_longer_than_the_file_is_thrown_away(mirror: Mirror, tmp_
 
 @pytest.mark.parametrize(
     "sent",
-    [LARGE[:-1] + b"x", b"<html>log in here</html>", b"", gzip.compress(LARGE)[:-9], gzip.compress(LARGE + b"1 \n")],
+    [
+        LARGE[:-1] + b"x",
+        b"<html>log in here</html>",
+        b"",
+        gzip.compress(LARGE)[:-9],
+        gzip.compress(LARGE + b"1 \n"),
+    ],
     ids=["one byte", "page", "nothing", "torn gzip", "longer"],
 )
-def test_wrong_bytes_are_refused_and_leave_nothing_behind(mirror: Mirror, tmp_path: Path, sent: bytes):
+def test_wrong_bytes_are_refused_and_leave_nothing_behind(
+    mirror: Mirror, tmp_path: Path, sent: bytes
+):
     mirror.behaviour.files["retail.dat"] = sent
     with pytest.raises(
-        StoreError, match=r"what it sent is not retail\.dat .* and was thrown away; .*retail\.dat\.gz: it answered 404"
+        StoreError,
+        match=r"what it sent is not retail\.dat .* and was thrown away; .*retail\.dat\.gz: it answered 404",
     ):
         download(RETAIL, Place(tmp_path / "new", "retail"), base=mirror.base)
     assert not list(tmp_path.iterdir())
@@ -353,11 +400,15 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_never_unpacked_whole():
     assert original("bomb", bytes(10)).content(gzip.compress(bytes(50_000_000))) is None
 
 
-def test_a_server_that_falls_silent_is_given_up(mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_server_that_falls_silent_is_given_up(
+    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(fetching, "TIMEOUT", 0.2)
     mirror.behaviour.stall = True
     mirror.behaviour.cut_after = [1_000, 0, 0, 0, 0, 0]
-    assert "broke off after 1,000 bytes (it fell silent), 3 tries in all; run it again" in failure(mirror, tmp_path)
+    assert "broke off after 1,000 bytes (it fell silent), 3 tries in all; run it again" in failure(
+        mirror, tmp_path
+    )
     assert [part.stat().st_size for part in parts(tmp_path)] == [1_000]
 
 
@@ -389,7 +440,10 @@ def test_a_part_survives_a_server_that_is_gone(mirror: Mirror, tmp_path: Path):
 def test_the_next_address_serves_where_the_first_does_not(mirror: Mirror, tmp_path: Path):
     mirror.behaviour.files["page"] = b"<html>"
     both = replace(DAT, addresses=(f"{mirror.base}/page", f"{mirror.base}/retail.dat"))
-    with pytest.warns(LopubWarning, match=r"retail\.dat came from .*/retail\.dat, not from .*/page: what it sent is not"):
+    with pytest.warns(
+        LopubWarning,
+        match=r"retail\.dat came from .*/retail\.dat, not from .*/page: what it sent is not",
+    ):
         assert fetch(both, tmp_path) == LARGE
 
 
@@ -404,7 +458,17 @@ def test_parts_of_two_addresses_are_kept_apart(mirror: Mirror, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "base", ["ftp://example.org", "file:///etc", "example.org", "http://", "http://a b", "http://é", "http://[", ""]
+    "base",
+    [
+        "ftp://example.org",
+        "file:///etc",
+        "example.org",
+        "http://",
+        "http://a b",
+        "http://é",
+        "http://[",
+        "",
+    ],
 )
 def test_a_mirror_must_be_an_http_address(base: str):
     with pytest.raises(StoreError, match="--url must be the http or https address of a directory"):
@@ -418,7 +482,9 @@ def test_a_mirror_must_be_an_http_address(base: str):
 def test_files_are_known_by_their_content_whatever_their_names(tmp_path: Path, packed: bool):
     for name, content in (("one", TEST), ("two", TRAINING)):
         (tmp_path / name).write_bytes(gzip.compress(content) if packed else content)
-    assert bring(ADULT, Place(tmp_path, "adult"), [tmp_path / "one", tmp_path / "two"]) == prepare_adult(TRAINING, TEST)
+    assert bring(
+        ADULT, Place(tmp_path, "adult"), [tmp_path / "one", tmp_path / "two"]
+    ) == prepare_adult(TRAINING, TEST)
 
 
 def test_a_directory_is_searched_for_the_names_of_the_originals(tmp_path: Path):
@@ -430,14 +496,19 @@ def test_a_directory_is_searched_for_the_names_of_the_originals(tmp_path: Path):
 
 def test_an_original_that_is_missing_is_named(tmp_path: Path):
     (tmp_path / "adult.data").write_bytes(TRAINING)
-    with pytest.raises(StoreError, match=r"adult\.test is not among the files given; add it with --from"):
+    with pytest.raises(
+        StoreError, match=r"adult\.test is not among the files given; add it with --from"
+    ):
         bring(ADULT, Place(tmp_path / "out", "adult"), [tmp_path])
     assert not (tmp_path / "out").exists()
 
 
 def test_a_file_that_is_no_original_is_refused(tmp_path: Path):
     (tmp_path / "adult.data").write_bytes(TRAINING + b"\n")
-    with pytest.raises(StoreError, match=r"adult\.data is not adult\.data nor adult\.test: its SHA-256 is another one"):
+    with pytest.raises(
+        StoreError,
+        match=r"adult\.data is not adult\.data nor adult\.test: its SHA-256 is another one",
+    ):
         bring(ADULT, Place(tmp_path / "out", "adult"), [tmp_path])
 
 
@@ -449,7 +520,9 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path):
 def test_a_preparation_that_comes_out_otherwise_is_not_written(tmp_path: Path):
     (tmp_path / "retail.dat").write_bytes(LARGE)
     other = replace(RETAIL, prepare=partial(prepare_retail, n_items=4, n_baskets=51))
-    with pytest.raises(StoreError, match=r"retail was prepared, but its SHA-256 is not .*, so nothing was written"):
+    with pytest.raises(
+        StoreError, match=r"retail was prepared, but its SHA-256 is not .*, so nothing was written"
+    ):
         bring(other, Place(tmp_path / "out", "retail"), [tmp_path])
     assert not (tmp_path / "out").exists()
 
@@ -497,7 +570,9 @@ class Command:
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+def command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Command:
     monkeypatch.setitem(SOURCES, "adult", ADULT)
     monkeypatch.setitem(SOURCES, "retail", RETAIL)
     monkeypatch.chdir(tmp_path)
@@ -505,7 +580,9 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     return Command(capsys, monkeypatch)
 
 
-def test_the_command_says_what_it_wrote_and_how_to_use_it(command: Command, mirror: Mirror, tmp_path: Path):
+def test_the_command_says_what_it_wrote_and_how_to_use_it(
+    command: Command, mirror: Mirror, tmp_path: Path
+):
     code, said, noted = command("adult", "--url", mirror.base)
     assert (code, noted) == (0, "")
     assert said.splitlines() == [
@@ -528,19 +605,35 @@ def test_the_command_writes_where_lopub_data_points(
 
 def test_json_holds_the_files_with_their_checksums(command: Command, mirror: Mirror):
     told = json.loads(command("retail", "--url", mirror.base, "-o", "out", "--json")[1])
-    assert (told["name"], told["n_records"], told["n_attributes"], told["output"]) == ("retail", 50, 4, "out")
-    assert [file["unpacked_sha256"] for file in told["files"]] == [RETAIL.csv_sha256, RETAIL.domain_sha256]
+    assert (told["name"], told["n_records"], told["n_attributes"], told["output"]) == (
+        "retail",
+        50,
+        4,
+        "out",
+    )
+    assert [file["unpacked_sha256"] for file in told["files"]] == [
+        RETAIL.csv_sha256,
+        RETAIL.domain_sha256,
+    ]
 
 
-def test_a_table_that_is_there_is_refused_before_anything_is_asked_for(command: Command, mirror: Mirror):
+def test_a_table_that_is_there_is_refused_before_anything_is_asked_for(
+    command: Command, mirror: Mirror
+):
     assert command("retail", "--url", mirror.base)[0] == 0
     mirror.behaviour.asked.clear()
     code, _, noted = command("retail", "--url", mirror.base)
-    assert code == 1 and noted.startswith("lopub: data/retail/retail.csv.gz exists already") and noted.count("\n") == 1
+    assert (
+        code == 1
+        and noted.startswith("lopub: data/retail/retail.csv.gz exists already")
+        and noted.count("\n") == 1
+    )
     assert not mirror.behaviour.asked
 
 
-def test_force_takes_the_place_of_a_table_and_of_nothing_else(command: Command, mirror: Mirror, tmp_path: Path):
+def test_force_takes_the_place_of_a_table_and_of_nothing_else(
+    command: Command, mirror: Mirror, tmp_path: Path
+):
     folder = tmp_path / "data" / "retail"
     folder.mkdir(parents=True)
     for name in ("retail.csv.gz", "retail.domain.json", "notes.txt"):
@@ -550,21 +643,33 @@ def test_force_takes_the_place_of_a_table_and_of_nothing_else(command: Command, 
     assert (folder / "notes.txt").read_text() == "old"
 
 
-def test_a_failing_download_is_one_sentence_that_leaves_an_old_table_alone(command: Command, mirror: Mirror, tmp_path: Path):
+def test_a_failing_download_is_one_sentence_that_leaves_an_old_table_alone(
+    command: Command, mirror: Mirror, tmp_path: Path
+):
     command("retail", "--url", mirror.base)
     before = (tmp_path / "data" / "retail" / "retail.csv.gz").read_bytes()
     mirror.behaviour.files = {}
     code, said, noted = command("retail", "--url", mirror.base, "--force")
-    assert (code, said) == (1, "") and noted.startswith("lopub: cannot download retail.dat (") and noted.count("\n") == 1
+    assert (
+        (code, said) == (1, "")
+        and noted.startswith("lopub: cannot download retail.dat (")
+        and noted.count("\n") == 1
+    )
     assert (tmp_path / "data" / "retail" / "retail.csv.gz").read_bytes() == before
 
 
-def test_a_mirror_that_stepped_in_is_noted(command: Command, mirror: Mirror, monkeypatch: pytest.MonkeyPatch):
+def test_a_mirror_that_stepped_in_is_noted(
+    command: Command, mirror: Mirror, monkeypatch: pytest.MonkeyPatch
+):
     mirror.behaviour.files["page"] = b"<html>"
     both = replace(DAT, addresses=(f"{mirror.base}/page", f"{mirror.base}/retail.dat"))
     monkeypatch.setitem(SOURCES, "retail", replace(RETAIL, originals=(both,)))
     code, _, noted = command("retail")
-    assert code == 0 and noted.startswith("warning: retail.dat came from ") and "/page: what it sent is not retail.dat" in noted
+    assert (
+        code == 0
+        and noted.startswith("warning: retail.dat came from ")
+        and "/page: what it sent is not retail.dat" in noted
+    )
 
 
 def test_several_files_are_brought_with_several_options(command: Command, tmp_path: Path):
@@ -576,15 +681,32 @@ def test_several_files_are_brought_with_several_options(command: Command, tmp_pa
 
 def test_without_a_network_there_is_one_sentence(tmp_path: Path):
     here = {**os.environ, "no_proxy": "127.0.0.1"}
-    sentence = refused(lopub("data", "adult", "--url", "http://127.0.0.1:9/tables", "-o", "out", cwd=tmp_path, env=here))
-    assert "cannot download adult.data (http://127.0.0.1:9/tables/adult.data: Connection refused;" in sentence
+    sentence = refused(
+        lopub(
+            "data",
+            "adult",
+            "--url",
+            "http://127.0.0.1:9/tables",
+            "-o",
+            "out",
+            cwd=tmp_path,
+            env=here,
+        )
+    )
+    assert (
+        "cannot download adult.data (http://127.0.0.1:9/tables/adult.data: Connection refused;"
+        in sentence
+    )
     assert sentence.endswith("use --url BASE for a mirror or --from FILE\n")
     assert not list(tmp_path.iterdir())
 
 
 def test_tpce_says_what_to_bring(tmp_path: Path):
     sentence = refused(lopub("data", "tpce", cwd=tmp_path))
-    assert "TPC-E has no public download: generate TRADE with EGen (5,000 customers, 10 days)" in sentence
+    assert (
+        "TPC-E has no public download: generate TRADE with EGen (5,000 customers, 10 days)"
+        in sentence
+    )
     assert "bring tpce.csv.gz and tpce.domain.json with --from" in sentence
     assert not list(tmp_path.iterdir())
 
@@ -601,11 +723,17 @@ def test_the_page_on_datasets_states_every_checksum(name: str):
     page = (ROOT / "docs" / "datasets.md").read_text()
     known = SOURCES[name]
     stated = set(re.findall(r"\b[0-9a-f]{64}\b", page))
-    assert {known.csv_sha256, known.domain_sha256, *(each.sha256 for each in known.originals)} <= stated
+    assert {
+        known.csv_sha256,
+        known.domain_sha256,
+        *(each.sha256 for each in known.originals),
+    } <= stated
     assert all(address in page for each in known.originals for address in each.addresses)
 
 
-real = pytest.mark.skipif(not os.environ.get("LOPUB_DATA"), reason="LOPUB_DATA names no directory of public tables")
+real = pytest.mark.skipif(
+    not os.environ.get("LOPUB_DATA"), reason="LOPUB_DATA names no directory of public tables"
+)
 
 
 def real_originals(name: str) -> Path:
@@ -621,7 +749,9 @@ def real_originals(name: str) -> Path:
 def test_the_real_originals_give_the_prepared_files_byte_for_byte(name: str, tmp_path: Path):
     folder, place = real_originals(name), Place(tmp_path, name)
     bring(SOURCES[name], place, [folder])
-    assert gzip.decompress(place.table.read_bytes()) == gzip.decompress((folder / f"{name}.csv.gz").read_bytes())
+    assert gzip.decompress(place.table.read_bytes()) == gzip.decompress(
+        (folder / f"{name}.csv.gz").read_bytes()
+    )
     assert place.domain.read_bytes() == (folder / f"{name}.domain.json").read_bytes()
 
 

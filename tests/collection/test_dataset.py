@@ -22,7 +22,9 @@ from lopub.contract.domain import Attribute, Binned, Boolean, Categorical, Domai
 from lopub.errors import DomainError, LopubError, StoreError
 
 CITY = Categorical(
-    name="city", values=("Århus", 'say "hi"', "a,b", "東京", "plain", " spaced ", "'", "\N{GRINNING FACE}"), missing=True
+    name="city",
+    values=("Århus", 'say "hi"', "a,b", "東京", "plain", " spaced ", "'", "\N{GRINNING FACE}"),
+    missing=True,
 )
 HAPPY = Boolean(name="happy", missing=True)
 AGE = IntegerRange(name="age", minimum=-2, maximum=3, missing=True)
@@ -49,7 +51,9 @@ def written(directory: Path, content: str | bytes, name: str = "table.csv") -> P
     return path
 
 
-def codes_of(directory: Path, content: str | bytes, domain: Domain, **options: Any) -> list[list[int]]:
+def codes_of(
+    directory: Path, content: str | bytes, domain: Domain, **options: Any
+) -> list[list[int]]:
     return Dataset.load(written(directory, content), domain, **options).codes.tolist()
 
 
@@ -59,7 +63,11 @@ def names_in(directory: Path) -> list[str]:
 
 def everything_said(error: BaseException | None) -> str:
     """All that a log could show of an error: its words, and those of the errors behind it."""
-    return "" if error is None else f"{error!r} {error} {everything_said(error.__cause__)} {everything_said(error.__context__)}"
+    return (
+        ""
+        if error is None
+        else f"{error!r} {error} {everything_said(error.__cause__)} {everything_said(error.__context__)}"
+    )
 
 
 # ---- csv, in and out
@@ -82,12 +90,21 @@ def test_a_parquet_file_has_types_and_null_for_no_answer(tmp_path: Path) -> None
     every_candidate(KINDS).save(tmp_path / "table.parquet")
     table = pa.parquet.read_table(tmp_path / "table.parquet")
     assert [str(table.schema.field(name).type) for name in ("happy", "age")] == ["bool", "int64"]
-    assert table["age"].null_count == int((every_candidate(KINDS).column("age") == AGE.size - 1).sum()) > 0
+    assert (
+        table["age"].null_count
+        == int((every_candidate(KINDS).column("age") == AGE.size - 1).sum())
+        > 0
+    )
 
 
-def test_a_parquet_file_of_candidate_numbers_is_read_as_such_where_that_is_said(tmp_path: Path) -> None:
+def test_a_parquet_file_of_candidate_numbers_is_read_as_such_where_that_is_said(
+    tmp_path: Path,
+) -> None:
     pa.parquet.write_table(pa.table({"sex": [1, 0], "age": [2, 6]}), tmp_path / "coded.parquet")
-    assert Dataset.load(tmp_path / "coded.parquet", PAIR, coded=True).codes.tolist() == [[1, 2], [0, 6]]
+    assert Dataset.load(tmp_path / "coded.parquet", PAIR, coded=True).codes.tolist() == [
+        [1, 2],
+        [0, 6],
+    ]
 
 
 def test_a_parquet_file_without_a_column_of_the_domain_is_refused(tmp_path: Path) -> None:
@@ -96,8 +113,12 @@ def test_a_parquet_file_without_a_column_of_the_domain_is_refused(tmp_path: Path
         Dataset.load(tmp_path / "other.parquet", PAIR)
 
 
-@pytest.mark.parametrize(("data", "words"), [(b"sex,age", "is not a Parquet file"), (None, "cannot read .*: No")])
-def test_a_parquet_file_that_is_none_is_refused(tmp_path: Path, data: bytes | None, words: str) -> None:
+@pytest.mark.parametrize(
+    ("data", "words"), [(b"sex,age", "is not a Parquet file"), (None, "cannot read .*: No")]
+)
+def test_a_parquet_file_that_is_none_is_refused(
+    tmp_path: Path, data: bytes | None, words: str
+) -> None:
     if data is not None:
         written(tmp_path, data, "table.parquet")
     with pytest.raises(StoreError, match=words):
@@ -115,7 +136,9 @@ def test_a_dataset_gives_its_records_one_by_one_as_a_client_takes_them() -> None
     dataset = every_candidate(KINDS)
     records = list(dataset)
     assert len(records) == len(dataset)
-    assert [KINDS.indices(record) for record in records] == [tuple(row) for row in dataset.codes.tolist()]
+    assert [KINDS.indices(record) for record in records] == [
+        tuple(row) for row in dataset.codes.tolist()
+    ]
 
 
 texts = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=8)
@@ -136,7 +159,9 @@ def test_any_text_that_may_be_a_value_or_a_name_survives_a_csv_file(
     assert Dataset.load(path, domain).codes.tolist() == dataset.codes.tolist()
 
 
-def test_gzipped_output_is_the_same_bytes_twice_whatever_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gzipped_output_is_the_same_bytes_twice_whatever_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """gzip would write down the hour and the file's name."""
     dataset = every_candidate(KINDS)
     dataset.save(tmp_path / "one.csv.gz")
@@ -149,7 +174,10 @@ def test_gzipped_output_is_the_plain_output_packed(tmp_path: Path) -> None:
     dataset = every_candidate(KINDS)
     dataset.save(tmp_path / "table.csv")
     dataset.save(tmp_path / "table.csv.gz")
-    assert gzip.decompress((tmp_path / "table.csv.gz").read_bytes()) == (tmp_path / "table.csv").read_bytes()
+    assert (
+        gzip.decompress((tmp_path / "table.csv.gz").read_bytes())
+        == (tmp_path / "table.csv").read_bytes()
+    )
 
 
 def test_a_gzipped_table_is_known_by_its_bytes_not_by_its_name(tmp_path: Path) -> None:
@@ -170,7 +198,10 @@ def test_the_last_line_may_lack_its_end(tmp_path: Path) -> None:
 
 
 def test_line_ends_inside_quotes_end_no_record(tmp_path: Path) -> None:
-    assert codes_of(tmp_path, 'sex,remark,age\nF,"one\ntwo\r\nthree",0\nM,"",1\n', PAIR) == [[0, 2], [1, 3]]
+    assert codes_of(tmp_path, 'sex,remark,age\nF,"one\ntwo\r\nthree",0\nM,"",1\n', PAIR) == [
+        [0, 2],
+        [1, 3],
+    ]
 
 
 def test_quotes_around_a_value_are_no_part_of_it(tmp_path: Path) -> None:
@@ -186,7 +217,10 @@ def test_a_value_in_another_unicode_spelling_is_the_same_value(tmp_path: Path) -
 
 
 def test_columns_may_stand_in_any_order_among_others(tmp_path: Path) -> None:
-    assert codes_of(tmp_path, "age,shoe size,sex,name\n3,44,F,x\n-2,36,M,y\n", PAIR) == [[0, 5], [1, 0]]
+    assert codes_of(tmp_path, "age,shoe size,sex,name\n3,44,F,x\n-2,36,M,y\n", PAIR) == [
+        [0, 5],
+        [1, 0],
+    ]
 
 
 def test_an_empty_field_is_a_missing_answer(tmp_path: Path) -> None:
@@ -200,7 +234,15 @@ def test_an_empty_line_in_a_table_of_one_column_is_a_missing_answer(tmp_path: Pa
 
 def test_numbers_are_sorted_into_their_bins_with_the_upper_edge_inside(tmp_path: Path) -> None:
     column = "pay\n-1.5\n0\n1e-9\n0.1\n.11\n+20.5\n[-1.5, 0]\n"
-    assert codes_of(tmp_path, column.replace("[-1.5, 0]", '"[-1.5, 0]"'), Domain((PAY,))) == [[0], [0], [1], [1], [2], [2], [0]]
+    assert codes_of(tmp_path, column.replace("[-1.5, 0]", '"[-1.5, 0]"'), Domain((PAY,))) == [
+        [0],
+        [0],
+        [1],
+        [1],
+        [2],
+        [2],
+        [0],
+    ]
 
 
 @pytest.mark.parametrize("text", ["true", "True", "TRUE", "1"])
@@ -218,9 +260,13 @@ def test_a_table_larger_than_a_reading_block_is_read_whole(tmp_path: Path) -> No
 
 # ---- values or candidate numbers
 
-DIGITS = Domain((IntegerRange(name="a", minimum=0, maximum=3), Categorical(name="b", values=("0", "1"))))
+DIGITS = Domain(
+    (IntegerRange(name="a", minimum=0, maximum=3), Categorical(name="b", values=("0", "1")))
+)
 """Whose candidate numbers could be values too."""
-LETTERS = Domain((IntegerRange(name="a", minimum=1, maximum=4), Categorical(name="b", values=("x", "y"))))
+LETTERS = Domain(
+    (IntegerRange(name="a", minimum=1, maximum=4), Categorical(name="b", values=("x", "y")))
+)
 
 
 def test_candidate_numbers_are_read_as_such_where_asked(tmp_path: Path) -> None:
@@ -234,22 +280,31 @@ def test_numbers_that_could_be_values_are_values(tmp_path: Path) -> None:
     assert codes_of(tmp_path, "a\n1\n2\n", domain, coded=True) == [[1], [2]]
 
 
-def test_one_column_that_holds_no_values_makes_all_columns_candidate_numbers(tmp_path: Path) -> None:
+def test_one_column_that_holds_no_values_makes_all_columns_candidate_numbers(
+    tmp_path: Path,
+) -> None:
     assert codes_of(tmp_path, "a,b\n1,1\n2,0\n", LETTERS) == [[1, 1], [2, 0]]
 
 
-def test_one_column_that_holds_no_candidate_numbers_makes_all_columns_values(tmp_path: Path) -> None:
+def test_one_column_that_holds_no_candidate_numbers_makes_all_columns_values(
+    tmp_path: Path,
+) -> None:
     assert codes_of(tmp_path, "a,b\n1,x\n2,y\n", LETTERS) == [[0, 0], [1, 1]]
 
 
 def test_a_table_that_is_neither_is_refused_as_one_of_values(tmp_path: Path) -> None:
-    with pytest.raises(DomainError, match=r"^record 2: attribute 'b' does not list this value \(2 candidates\)"):
+    with pytest.raises(
+        DomainError, match=r"^record 2: attribute 'b' does not list this value \(2 candidates\)"
+    ):
         codes_of(tmp_path, "a,b\n1,x\n2,1\n", LETTERS)
 
 
 def test_a_single_value_outside_makes_no_table_of_candidate_numbers(tmp_path: Path) -> None:
     """Were the rule softer, one typing error would shift every answer by one."""
-    with pytest.raises(DomainError, match=r"^record 3: attribute 'a' takes integers from 1 to 4; this one is outside$"):
+    with pytest.raises(
+        DomainError,
+        match=r"^record 3: attribute 'a' takes integers from 1 to 4; this one is outside$",
+    ):
         codes_of(tmp_path, "a\n1\n4\n5\n", Domain((LETTERS["a"],)))
 
 
@@ -260,7 +315,10 @@ def test_candidate_numbers_are_refused_where_values_are_asked_for(tmp_path: Path
 
 @pytest.mark.parametrize("text", ["2", "-1", "+1", "1.0", " 1", "１", "00000001", "x", "", "²"])
 def test_what_is_no_candidate_number_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(DomainError, match=r"^record 2: attribute 'b' takes candidate numbers below 2; this text is not one$"):
+    with pytest.raises(
+        DomainError,
+        match=r"^record 2: attribute 'b' takes candidate numbers below 2; this text is not one$",
+    ):
         codes_of(tmp_path, f"b,c\n1,0\n{text},0\n", Domain((DIGITS["b"],)), coded=True)
 
 
@@ -277,9 +335,17 @@ class Frame:
         return self._table.__arrow_c_stream__(requested_schema)
 
 
-def arrow_codes(values: Any, attribute: Attribute, arrow_type: pa.DataType | None = None) -> list[int]:
-    column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, arrow_type)
-    return Dataset.from_arrow(pa.table({attribute.name: column}), Domain((attribute,))).codes[:, 0].tolist()
+def arrow_codes(
+    values: Any, attribute: Attribute, arrow_type: pa.DataType | None = None
+) -> list[int]:
+    column = (
+        values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, arrow_type)
+    )
+    return (
+        Dataset.from_arrow(pa.table({attribute.name: column}), Domain((attribute,)))
+        .codes[:, 0]
+        .tolist()
+    )
 
 
 def test_any_object_with_the_arrow_interface_is_a_table() -> None:
@@ -312,7 +378,9 @@ def test_texts_may_stand_in_any_arrow_type_of_texts(arrow_type: pa.DataType) -> 
     assert arrow_codes(["東京", None, "a,b"], CITY, arrow_type) == [3, 8, 2]
 
 
-@pytest.mark.parametrize("arrow_type", [pa.int8(), pa.uint64(), pa.float32(), pa.float64(), pa.string()], ids=str)
+@pytest.mark.parametrize(
+    "arrow_type", [pa.int8(), pa.uint64(), pa.float32(), pa.float64(), pa.string()], ids=str
+)
 def test_integers_may_stand_in_any_arrow_type_of_numbers(arrow_type: pa.DataType) -> None:
     """A pandas column of integers with a gap is one of floats."""
     assert arrow_codes(pa.array([0, 3, None]).cast(arrow_type), AGE) == [2, 5, 6]
@@ -334,7 +402,9 @@ def test_numbers_may_stand_for_texts() -> None:
 
 @pytest.mark.parametrize("fraction", [0.5, float("nan"), float("inf")])
 def test_a_float_that_is_no_integer_is_none(fraction: float) -> None:
-    with pytest.raises(DomainError, match=r"^record 2: attribute 'age' takes an integer, got float$"):
+    with pytest.raises(
+        DomainError, match=r"^record 2: attribute 'age' takes an integer, got float$"
+    ):
         arrow_codes([1.0, fraction], AGE)
 
 
@@ -352,12 +422,15 @@ DICTIONARY = "dataset._coded_column: DictionaryArray.dictionary_encode takes no 
 
 def test_a_dictionary_column_is_read_with_its_nulls() -> None:
     assert arrow_codes(
-        pa.array(["M", None, "F", "M"]).dictionary_encode(), Categorical(name="sex", values=("F", "M"), missing=True)
+        pa.array(["M", None, "F", "M"]).dictionary_encode(),
+        Categorical(name="sex", values=("F", "M"), missing=True),
     ) == [1, 2, 0, 1]
 
 
 def test_a_category_that_no_record_uses_is_no_mistake() -> None:
-    categories = pa.DictionaryArray.from_arrays(pa.array([2, 1], pa.int8()), pa.array(["neither", "F", "M"]))
+    categories = pa.DictionaryArray.from_arrays(
+        pa.array([2, 1], pa.int8()), pa.array(["neither", "F", "M"])
+    )
     assert arrow_codes(categories, SEX) == [1, 0]
 
 
@@ -386,7 +459,8 @@ def test_an_arrow_table_holds_texts_with_nulls_for_missing_answers() -> None:
 
 def test_an_arrow_column_says_whether_its_order_means_something() -> None:
     ordered = {
-        name: field.type.ordered for name, field in zip(KINDS.names, every_candidate(KINDS).to_arrow().schema, strict=True)
+        name: field.type.ordered
+        for name, field in zip(KINDS.names, every_candidate(KINDS).to_arrow().schema, strict=True)
     }
     assert ordered == {"city": False, "happy": False, "age": True, "pay": True, "sex": False}
 
@@ -401,18 +475,29 @@ def test_an_arrow_column_says_whether_its_order_means_something() -> None:
     seed=st.integers(0, 2**32 - 1),
     data=st.data(),
 )
-def test_counts_are_those_of_a_plain_loop(sizes: list[int], n: int, seed: int, data: st.DataObject) -> None:
-    domain = Domain(tuple(IntegerRange(name=f"a{i}", minimum=1, maximum=size) for i, size in enumerate(sizes)))
-    dataset = Dataset(domain, np.random.default_rng(seed).integers(0, sizes, size=(n, len(sizes))).astype(np.uint16))
+def test_counts_are_those_of_a_plain_loop(
+    sizes: list[int], n: int, seed: int, data: st.DataObject
+) -> None:
+    domain = Domain(
+        tuple(IntegerRange(name=f"a{i}", minimum=1, maximum=size) for i, size in enumerate(sizes))
+    )
+    dataset = Dataset(
+        domain,
+        np.random.default_rng(seed).integers(0, sizes, size=(n, len(sizes))).astype(np.uint16),
+    )
     chosen = data.draw(st.permutations(domain.names))[: data.draw(st.integers(1, len(sizes)))]
     plain = Counter(tuple(int(dataset.column(name)[i]) for name in chosen) for i in range(n))
     counts = dataset.counts(chosen)
     assert counts.shape == tuple(domain[name].size for name in chosen)
-    assert all(counts[cell] == plain[cell] for cell in product(*(range(size) for size in counts.shape)))
+    assert all(
+        counts[cell] == plain[cell] for cell in product(*(range(size) for size in counts.shape))
+    )
 
 
 def test_counts_of_an_unknown_attribute_are_refused() -> None:
-    with pytest.raises(DomainError, match="there is no attribute 'wage'; the 2 attributes are sex, age"):
+    with pytest.raises(
+        DomainError, match="there is no attribute 'wage'; the 2 attributes are sex, age"
+    ):
         every_candidate(PAIR).counts(["wage"])
 
 
@@ -420,12 +505,16 @@ def test_counts_of_an_unknown_attribute_are_refused() -> None:
 
 
 def test_a_dataset_needs_one_column_for_each_attribute() -> None:
-    with pytest.raises(DomainError, match=r"^codes must have 2 columns, one per attribute, got shape \(5, 3\)$"):
+    with pytest.raises(
+        DomainError, match=r"^codes must have 2 columns, one per attribute, got shape \(5, 3\)$"
+    ):
         Dataset(PAIR, np.zeros((5, 3), dtype=np.uint16))
 
 
 def test_a_dataset_refuses_a_candidate_that_is_not_there() -> None:
-    with pytest.raises(DomainError, match=r"^attribute 'sex' has 2 candidates; a record names another one$"):
+    with pytest.raises(
+        DomainError, match=r"^attribute 'sex' has 2 candidates; a record names another one$"
+    ):
         Dataset(PAIR, np.array([[0, 0], [2, 0]], dtype=np.uint16))
 
 
@@ -449,7 +538,10 @@ def test_the_array_that_was_handed_in_still_belongs_to_its_owner() -> None:
 def test_a_slice_holds_the_records_at_its_places() -> None:
     dataset = every_candidate(KINDS)
     assert dataset[3:7].codes.tolist() == dataset.codes[3:7].tolist()
-    assert dataset[np.array([5, 0])].codes.tolist() == [dataset.codes[5].tolist(), dataset.codes[0].tolist()]
+    assert dataset[np.array([5, 0])].codes.tolist() == [
+        dataset.codes[5].tolist(),
+        dataset.codes[0].tolist(),
+    ]
 
 
 # ---- bad tables
@@ -467,14 +559,21 @@ def test_a_slice_holds_the_records_at_its_places() -> None:
         ("sex,wage\nF,1\n", "has no column 'age'; its columns are sex, wage"),
         ("sex,age\nF,1\nM\n", "line 3 has 1 fields, the header has 2"),
         ("sex,age\nF,1,2\n", "line 2 has 3 fields, the header has 2"),
-        (b"sex,age\nF,1\nM,\xff\n", "is not UTF-8 text: line 3 has a byte that is not; save it as UTF-8"),
+        (
+            b"sex,age\nF,1\nM,\xff\n",
+            "is not UTF-8 text: line 3 has a byte that is not; save it as UTF-8",
+        ),
         ("sex,age\nF,1\n".encode("utf-16"), "is not UTF-8 text: line 1"),
     ],
 )
-def test_what_is_no_table_is_refused_with_one_sentence(tmp_path: Path, content: str | bytes, words: str) -> None:
+def test_what_is_no_table_is_refused_with_one_sentence(
+    tmp_path: Path, content: str | bytes, words: str
+) -> None:
     with pytest.raises(DomainError) as refusal:
         codes_of(tmp_path, content, PAIR)
-    assert str(refusal.value).startswith(f"{tmp_path / 'table.csv'}") and words in str(refusal.value)
+    assert str(refusal.value).startswith(f"{tmp_path / 'table.csv'}") and words in str(
+        refusal.value
+    )
     assert "\n" not in str(refusal.value)
 
 
@@ -489,7 +588,9 @@ def test_the_line_of_a_ragged_row_is_right_far_down_in_a_large_file(tmp_path: Pa
 
 
 @pytest.mark.parametrize("before", ["\n\n", '"one\ntwo\nthree",1\n'])
-def test_the_line_of_a_ragged_row_is_the_one_that_an_editor_shows(tmp_path: Path, before: str) -> None:
+def test_the_line_of_a_ragged_row_is_the_one_that_an_editor_shows(
+    tmp_path: Path, before: str
+) -> None:
     lines = ("sex,age\n" + before).count("\n")
     with pytest.raises(DomainError, match=f"line {lines + 1} has 1 fields"):
         codes_of(tmp_path, f"sex,age\n{before}M\n", PAIR)
@@ -588,7 +689,12 @@ def test_a_typed_answer_outside_the_domain_is_never_repeated(value: object) -> N
 
 
 def test_all_mistakes_of_a_table_are_told_at_once_by_attribute_and_record(tmp_path: Path) -> None:
-    domain = Domain((Categorical(name="drink", values=("tea", "wine")), IntegerRange(name="age", minimum=1, maximum=4)))
+    domain = Domain(
+        (
+            Categorical(name="drink", values=("tea", "wine")),
+            IntegerRange(name="age", minimum=1, maximum=4),
+        )
+    )
     rows = ["tea,1", f"{SECRET},2", "wine,x", *[f"{SECRET}{i},9" for i in range(6)], "wine,7"]
     (tmp_path / "table.csv").write_text("drink,age\n" + "\n".join(rows) + "\n")
     with pytest.raises(DomainError) as refusal:
@@ -602,7 +708,9 @@ def test_all_mistakes_of_a_table_are_told_at_once_by_attribute_and_record(tmp_pa
 
 
 @pytest.mark.parametrize("coded", [None, True])
-def test_a_text_that_is_no_candidate_number_is_never_repeated(tmp_path: Path, coded: bool | None) -> None:
+def test_a_text_that_is_no_candidate_number_is_never_repeated(
+    tmp_path: Path, coded: bool | None
+) -> None:
     with pytest.raises(DomainError, match=r"^records? 1( and 2)?: attribute 'sex'") as refusal:
         codes_of(tmp_path, f"sex\n{SECRET}\n1\n", Domain((SEX,)), coded=coded)
     assert SECRET not in everything_said(refusal.value)
@@ -643,7 +751,9 @@ def half_a_table(target: io.RawIOBase, *rest: object) -> None:
 @pytest.mark.parametrize("name", ["table.csv", "table.csv.gz"])
 def test_output_that_exists_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("theirs")
-    with pytest.raises(StoreError, match=f"{name} exists already; choose another name or use force=True"):
+    with pytest.raises(
+        StoreError, match=f"{name} exists already; choose another name or use force=True"
+    ):
         every_candidate(PAIR).save(tmp_path / name)
     assert (tmp_path / name).read_text() == "theirs"
 
@@ -656,7 +766,8 @@ def test_output_that_exists_is_replaced_where_forced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["table.csv", "table.csv.gz"])
 @pytest.mark.parametrize(
-    ("broken", "by"), [("lopub.files.os.fsync", full_disk), ("lopub.collection.dataset.write_csv", half_a_table)]
+    ("broken", "by"),
+    [("lopub.files.os.fsync", full_disk), ("lopub.collection.dataset.write_csv", half_a_table)],
 )
 def test_a_full_disk_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, broken: str, by: object
@@ -667,7 +778,9 @@ def test_a_full_disk_leaves_nothing_behind(
     assert names_in(tmp_path) == []
 
 
-def test_a_full_disk_leaves_the_old_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_file_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "table.csv").write_text("theirs")
     monkeypatch.setattr("lopub.collection.dataset.write_csv", half_a_table)
     with pytest.raises(StoreError, match="No space left on device"):

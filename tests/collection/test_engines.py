@@ -7,19 +7,42 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from crowds import N, contradicted, cut_off, damaged, doubled_files, expected_counts, people_of, saved
+from crowds import (
+    N,
+    contradicted,
+    cut_off,
+    damaged,
+    doubled_files,
+    expected_counts,
+    people_of,
+    saved,
+)
 from test_batch import DAYS, NAMES, campaign_of
 
 from lopub.collection.batch import save_reports
 from lopub.collection.batch.report_files import framed_bytes, stretches_of, walk_reports
 from lopub.collection.counts import count
-from lopub.collection.engines import FileSource, LocalEngine, Partition, Several, count_source, engine_of, once, report_files
+from lopub.collection.engines import (
+    FileSource,
+    LocalEngine,
+    Partition,
+    Several,
+    count_source,
+    engine_of,
+    once,
+    report_files,
+)
 from lopub.collection.engines.base import Exchanged, Job
 from lopub.collection.engines.passing import bytes_of_counts, counts_of_bytes
 from lopub.collection.progress import Progress
 from lopub.errors import CampaignError, DomainError, EngineError, Reason, StoreError
 
-KINDS = ["direct fill jointly", "direct all separately", "subset sample jointly", "bloom listed separately"]
+KINDS = [
+    "direct fill jointly",
+    "direct all separately",
+    "subset sample jointly",
+    "bloom listed separately",
+]
 DIRECT = "direct fill jointly"
 
 
@@ -40,7 +63,11 @@ class Shuffled(LocalEngine):
         sent = {number: job.split(parts[number]) for number in order}
         gathered = []
         for number in range(job.n_ranges):
-            parcels = [sent[part].parcels[number] for part in range(len(parts)) if number in sent[part].parcels]
+            parcels = [
+                sent[part].parcels[number]
+                for part in range(len(parts))
+                if number in sent[part].parcels
+            ]
             gathered += [job.gather(parcels)] if parcels else []
         return Exchanged(job.merge([sent[number].result for number in order]), gathered)
 
@@ -54,7 +81,9 @@ def test_counts_do_not_depend_on_the_number_of_parts(name: str, tmp_path: Path):
     files = doubled_files(tmp_path, campaign)
     expected = saved(expected_counts(files, campaign), tmp_path / "counts")
     for n_workers, n_partitions in ((1, 1), (1, 7), (2, 64), (3, None)):
-        counts = count_source(FileSource(files, campaign), LocalEngine(n_workers), n_partitions=n_partitions)
+        counts = count_source(
+            FileSource(files, campaign), LocalEngine(n_workers), n_partitions=n_partitions
+        )
         assert saved(counts, tmp_path / "counts") == expected
     assert counts.n_reports == N and counts.refused == {Reason.CONFLICT: 5, Reason.LENGTH: 2}
 
@@ -65,8 +94,12 @@ def test_the_slots_of_counts_are_those_of_the_reports_that_count(n_partitions: i
     campaign = campaign_of(DIRECT)
     batch = people_of(campaign)
     first = replace(batch, slots=np.full(len(batch), DAYS[0] + 1, dtype=np.uint32))
-    later = replace(contradicted(batch, [10, 20]), slots=np.array([DAYS[0], DAYS[-1]], dtype=np.uint32))
-    save_reports(tmp_path / "a.parquet", campaign, [first[at : at + 100] for at in range(0, N, 100)])
+    later = replace(
+        contradicted(batch, [10, 20]), slots=np.array([DAYS[0], DAYS[-1]], dtype=np.uint32)
+    )
+    save_reports(
+        tmp_path / "a.parquet", campaign, [first[at : at + 100] for at in range(0, N, 100)]
+    )
     later.save(tmp_path / "b.parquet")
     source = FileSource([tmp_path / "a.parquet", tmp_path / "b.parquet"], campaign)
     counts = count_source(source, LocalEngine(2), n_partitions=n_partitions)
@@ -74,14 +107,18 @@ def test_the_slots_of_counts_are_those_of_the_reports_that_count(n_partitions: i
 
 
 @pytest.mark.parametrize("n_partitions", [2, 7, 64])
-def test_counts_do_not_depend_on_the_order_in_which_parts_are_done(n_partitions: int, tmp_path: Path):
+def test_counts_do_not_depend_on_the_order_in_which_parts_are_done(
+    n_partitions: int, tmp_path: Path
+):
     campaign = campaign_of(DIRECT)
     files = doubled_files(tmp_path, campaign)
     counts = count_source(FileSource(files, campaign), Shuffled(1), n_partitions=n_partitions)
     assert saved(counts, tmp_path / "c") == saved(expected_counts(files, campaign), tmp_path / "d")
 
 
-@pytest.mark.parametrize(("keys", "bits", "size"), [(100, 64, 2**26), (2**22, 2**27, 1_000), (37, 2**10, 5_000)])
+@pytest.mark.parametrize(
+    ("keys", "bits", "size"), [(100, 64, 2**26), (2**22, 2**27, 1_000), (37, 2**10, 5_000)]
+)
 def test_counts_do_not_depend_on_how_keys_and_reports_are_spread(
     keys: int, bits: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -99,7 +136,10 @@ def test_counts_do_not_depend_on_how_keys_and_reports_are_spread(
 def test_which_of_two_reports_is_first_is_decided_by_the_order_of_the_files(tmp_path: Path):
     campaign = campaign_of(DIRECT)
     files = doubled_files(tmp_path, campaign)
-    there, back = (count_source(FileSource(some, campaign), LocalEngine(1), n_partitions=5) for some in (files, files[::-1]))
+    there, back = (
+        count_source(FileSource(some, campaign), LocalEngine(1), n_partitions=5)
+        for some in (files, files[::-1])
+    )
     assert there.refused == back.refused
     assert bytes_of_counts(there) != bytes_of_counts(back)
     assert bytes_of_counts(back) == bytes_of_counts(expected_counts(files[::-1], campaign))
@@ -125,7 +165,9 @@ def test_an_empty_source_has_counts_of_nobody(tmp_path: Path):
     campaign = campaign_of(DIRECT)
     save_reports(tmp_path / "r.parquet", campaign, [people_of(campaign, 10)[:0]])
     (tmp_path / "none.bin").write_bytes(b"")
-    counts = count_source(FileSource([tmp_path / "r.parquet", tmp_path / "none.bin"]), LocalEngine(2), n_partitions=3)
+    counts = count_source(
+        FileSource([tmp_path / "r.parquet", tmp_path / "none.bin"]), LocalEngine(2), n_partitions=3
+    )
     assert (len(counts), counts.tables, counts.refused) == (0, {}, {})
 
 
@@ -139,8 +181,17 @@ def test_several_sources_are_one_behind_the_other(tmp_path: Path):
 
 def test_progress_is_told_part_by_part(tmp_path: Path):
     campaign, told = campaign_of(DIRECT), []
-    save_reports(tmp_path / "r.parquet", campaign, [people_of(campaign, 500)[at : at + 100] for at in range(0, 500, 100)])
-    count_source(FileSource([tmp_path / "r.parquet"]), LocalEngine(2), n_partitions=5, progress=lambda *n: told.append(n))
+    save_reports(
+        tmp_path / "r.parquet",
+        campaign,
+        [people_of(campaign, 500)[at : at + 100] for at in range(0, 500, 100)],
+    )
+    count_source(
+        FileSource([tmp_path / "r.parquet"]),
+        LocalEngine(2),
+        n_partitions=5,
+        progress=lambda *n: told.append(n),
+    )
     assert told == [("counting", k, 5) for k in range(1, 6)]
 
 
@@ -149,7 +200,10 @@ def test_counts_come_back_from_their_bytes(name: str):
     counts = count(people_of(campaign_of(name), 200))
     again = counts_of_bytes(bytes_of_counts(counts), counts.campaign)
     assert bytes_of_counts(again) == bytes_of_counts(counts)
-    assert all(np.array_equal(again.tables[key].counts, table.counts) for key, table in counts.tables.items())
+    assert all(
+        np.array_equal(again.tables[key].counts, table.counts)
+        for key, table in counts.tables.items()
+    )
 
 
 # ---- sources
@@ -159,14 +213,22 @@ def test_counts_come_back_from_their_bytes(name: str):
 @pytest.mark.parametrize("size", [1, 99, 100, 250, 10_000])
 def test_the_stretches_of_a_file_are_the_file(file: str, size: int, tmp_path: Path):
     batch = people_of(campaign_of(DIRECT), 500)
-    save_reports(tmp_path / file, batch.campaign, [batch[at : at + 100] for at in range(0, 500, 100)])
+    save_reports(
+        tmp_path / file, batch.campaign, [batch[at : at + 100] for at in range(0, 500, 100)]
+    )
     stretches = stretches_of(tmp_path / file, size)
-    walked = [block for part in stretches for block in walk_reports(tmp_path / file, batch.campaign, within=part, block=64)]
+    walked = [
+        block
+        for part in stretches
+        for block in walk_reports(tmp_path / file, batch.campaign, within=part, block=64)
+    ]
     assert sum(part.n_reports for part in stretches) == 500
     assert b"".join(framed_bytes(block) for block in walked) == framed_bytes(batch)
 
 
-def test_a_framed_file_of_many_reads_is_walked_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_framed_file_of_many_reads_is_walked_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("lopub.collection.batch.framed.BYTES_AT_ONCE", 200)
     batch = people_of(campaign_of(DIRECT), 300)
     (tmp_path / "r.bin").write_bytes(framed_bytes(batch))
@@ -180,7 +242,10 @@ def test_directories_and_patterns_name_files_in_the_order_of_their_names(tmp_pat
         (tmp_path / name).touch()
     there = [path.name for path in report_files([tmp_path])]
     assert there == ["a.reports", "b.parquet"]
-    assert [path.name for path in report_files([f"{tmp_path}/*.parquet", tmp_path / "none"])] == ["b.parquet", "none"]
+    assert [path.name for path in report_files([f"{tmp_path}/*.parquet", tmp_path / "none"])] == [
+        "b.parquet",
+        "none",
+    ]
 
 
 # ---- what is refused
@@ -194,26 +259,37 @@ def refused(paths: Sequence[Path], **options: int) -> Iterator[str]:
 
 def test_a_file_that_was_not_finished_is_refused(tmp_path: Path):
     files = doubled_files(tmp_path, campaign_of(DIRECT))
-    assert "half.parquet is a damaged or cut-off Parquet file" in refused([cut_off(files[0], tmp_path / "half.parquet")])
+    assert "half.parquet is a damaged or cut-off Parquet file" in refused(
+        [cut_off(files[0], tmp_path / "half.parquet")]
+    )
 
 
 @pytest.mark.parametrize("missing", [1, 3, 20])
 def test_a_framed_file_that_was_not_finished_is_refused(missing: int, tmp_path: Path):
     """What is there of it must not pass for all of it."""
-    (tmp_path / "half.bin").write_bytes(framed_bytes(people_of(campaign_of(DIRECT), 500))[:-missing])
-    with pytest.raises(StoreError, match=r"half\.bin is a damaged or cut-off file of framed reports: the last one is not whole$"):
+    (tmp_path / "half.bin").write_bytes(
+        framed_bytes(people_of(campaign_of(DIRECT), 500))[:-missing]
+    )
+    with pytest.raises(
+        StoreError,
+        match=r"half\.bin is a damaged or cut-off file of framed reports: the last one is not whole$",
+    ):
         FileSource([tmp_path / "half.bin"], campaign_of(DIRECT)).parts(3)
 
 
 def test_a_part_that_cannot_be_read_is_refused(tmp_path: Path):
     files = doubled_files(tmp_path, campaign_of(DIRECT))
-    assert "bad.parquet is a damaged Parquet file" in refused([damaged(files[0], tmp_path / "bad.parquet")], n_partitions=7)
+    assert "bad.parquet is a damaged Parquet file" in refused(
+        [damaged(files[0], tmp_path / "bad.parquet")], n_partitions=7
+    )
 
 
 def test_files_of_two_campaigns_are_refused(tmp_path: Path):
     for name, file in ((DIRECT, "a.parquet"), ("direct all jointly", "b.parquet")):
         save_reports(tmp_path / file, campaign_of(name), [people_of(campaign_of(name), 10)])
-    assert "b.parquet holds reports of campaign" in refused([tmp_path / "a.parquet", tmp_path / "b.parquet"])
+    assert "b.parquet holds reports of campaign" in refused(
+        [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    )
 
 
 def test_a_framed_file_needs_a_campaign(tmp_path: Path):
@@ -221,8 +297,13 @@ def test_a_framed_file_needs_a_campaign(tmp_path: Path):
     assert "give the campaign" in refused([tmp_path / "r.reports"])
 
 
-@pytest.mark.parametrize(("names", "words"), [(["*.nothing"], "has no file of reports"), (["."], "has no file of reports")])
-def test_names_of_nothing_are_refused(names: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [(["*.nothing"], "has no file of reports"), (["."], "has no file of reports")],
+)
+def test_names_of_nothing_are_refused(
+    names: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StoreError, match=words):
         report_files(names)
@@ -239,9 +320,14 @@ def test_an_engine_that_is_not_known_is_refused():
 
 
 @pytest.mark.parametrize(("name", "package"), [("dask", "distributed"), ("spark", "pyspark")])
-def test_an_engine_that_is_not_installed_is_refused(name: str, package: str, monkeypatch: pytest.MonkeyPatch):
+def test_an_engine_that_is_not_installed_is_refused(
+    name: str, package: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setitem(__import__("sys").modules, package, None)
-    with pytest.raises(EngineError, match=rf"engine {name} is not installed; install it with: pip install 'lopub\[{name}\]'"):
+    with pytest.raises(
+        EngineError,
+        match=rf"engine {name} is not installed; install it with: pip install 'lopub\[{name}\]'",
+    ):
         engine_of(name)
 
 

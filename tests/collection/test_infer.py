@@ -36,15 +36,21 @@ def inferred(directory: Path, column: list[str], **options: Any) -> Attribute:
 
 
 def test_texts_become_categories_in_the_order_of_their_first_appearance(tmp_path: Path) -> None:
-    assert inferred(tmp_path, ["tea", "wine", "tea", "beer"]) == Categorical(name="a", values=("tea", "wine", "beer"))
+    assert inferred(tmp_path, ["tea", "wine", "tea", "beer"]) == Categorical(
+        name="a", values=("tea", "wine", "beer")
+    )
 
 
 def test_texts_become_categories_in_their_own_order_where_asked(tmp_path: Path) -> None:
     column = ["tea", "Wine", "éclair", "tea", "beer"]
-    assert inferred(tmp_path, column, order="natural") == Categorical(name="a", values=("Wine", "beer", "tea", "éclair"))
+    assert inferred(tmp_path, column, order="natural") == Categorical(
+        name="a", values=("Wine", "beer", "tea", "éclair")
+    )
 
 
-@pytest.mark.parametrize("column", [["true", "false"], ["True", "False"], ["TRUE", "true"], ["false", "false"]])
+@pytest.mark.parametrize(
+    "column", [["true", "false"], ["True", "False"], ["TRUE", "true"], ["false", "false"]]
+)
 def test_words_for_true_and_false_become_a_boolean(tmp_path: Path, column: list[str]) -> None:
     assert inferred(tmp_path, column) == Boolean(name="a")
 
@@ -58,24 +64,34 @@ def test_a_word_among_truths_makes_them_categories(tmp_path: Path) -> None:
 
 
 def test_integers_become_the_range_from_the_smallest_to_the_largest(tmp_path: Path) -> None:
-    assert inferred(tmp_path, ["7", "-3", "+4", "007"]) == IntegerRange(name="a", minimum=-3, maximum=7)
+    assert inferred(tmp_path, ["7", "-3", "+4", "007"]) == IntegerRange(
+        name="a", minimum=-3, maximum=7
+    )
 
 
 def test_a_range_of_twice_as_many_integers_as_bins_is_left_as_it_is(tmp_path: Path) -> None:
     assert inferred(tmp_path, ["0", "31"]) == IntegerRange(name="a", minimum=0, maximum=31)
-    assert inferred(tmp_path, ["5", "12"], n_bins=4) == IntegerRange(name="a", minimum=5, maximum=12)
+    assert inferred(tmp_path, ["5", "12"], n_bins=4) == IntegerRange(
+        name="a", minimum=5, maximum=12
+    )
 
 
 def test_a_wider_range_of_integers_is_binned(tmp_path: Path) -> None:
-    assert inferred(tmp_path, ["0", "32"]) == Binned(name="a", edges=tuple(str(2 * i) for i in range(17)))
+    assert inferred(tmp_path, ["0", "32"]) == Binned(
+        name="a", edges=tuple(str(2 * i) for i in range(17))
+    )
 
 
 def test_numbers_become_bins_of_equal_width(tmp_path: Path) -> None:
-    assert inferred(tmp_path, ["-1", "0.25", "3"], n_bins=4) == Binned(name="a", edges=("-1", "0", "1", "2", "3"))
+    assert inferred(tmp_path, ["-1", "0.25", "3"], n_bins=4) == Binned(
+        name="a", edges=("-1", "0", "1", "2", "3")
+    )
 
 
 def test_a_number_among_integers_makes_them_numbers(tmp_path: Path) -> None:
-    assert inferred(tmp_path, ["0", "1", "0.5"], n_bins=2) == Binned(name="a", edges=("0", "0.5", "1"))
+    assert inferred(tmp_path, ["0", "1", "0.5"], n_bins=2) == Binned(
+        name="a", edges=("0", "0.5", "1")
+    )
 
 
 @pytest.mark.parametrize("word", ["nan", "inf", "NA", "1,5", "0x10", "1_000", "١"])
@@ -94,7 +110,9 @@ def test_a_word_among_numbers_makes_them_categories(tmp_path: Path, word: str) -
         (["5", ""], IntegerRange(name="a", minimum=5, maximum=5, missing=True)),
     ],
 )
-def test_an_empty_field_makes_missing_a_candidate_of_its_own(tmp_path: Path, column: list[str], attribute: Attribute) -> None:
+def test_an_empty_field_makes_missing_a_candidate_of_its_own(
+    tmp_path: Path, column: list[str], attribute: Attribute
+) -> None:
     assert inferred(tmp_path, column, n_bins=2) == attribute
 
 
@@ -128,14 +146,17 @@ def test_as_many_values_as_the_limit_are_candidates(tmp_path: Path) -> None:
 
 def test_more_values_than_the_limit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        DomainError, match=r"^column 'a' has 1,257 different values; at most 256 can be candidates: leave it out or bin it$"
+        DomainError,
+        match=r"^column 'a' has 1,257 different values; at most 256 can be candidates: leave it out or bin it$",
     ):
         inferred(tmp_path, [f"v{i}" for i in range(1257)])
 
 
 def test_the_limit_may_be_set(tmp_path: Path) -> None:
     assert inferred(tmp_path, [f"v{i}" for i in range(300)], most_candidates=300).size == 300
-    with pytest.raises(DomainError, match="column 'a' has 4 different values; at most 3 can be candidates"):
+    with pytest.raises(
+        DomainError, match="column 'a' has 4 different values; at most 3 can be candidates"
+    ):
         inferred(tmp_path, ["p", "q", "r", "s"], most_candidates=3)
 
 
@@ -146,48 +167,91 @@ def test_a_missing_answer_does_not_count_against_the_limit(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("column", "words"),
     [
-        (["x", "x"], "column 'a' holds a single value; there is nothing to ask: leave it out with --columns"),
-        (["7", "7"], "column 'a' holds a single value; there is nothing to ask: leave it out with --columns"),
-        (["", ""], "column 'a' holds a single value; there is nothing to ask: leave it out with --columns"),
+        (
+            ["x", "x"],
+            "column 'a' holds a single value; there is nothing to ask: leave it out with --columns",
+        ),
+        (
+            ["7", "7"],
+            "column 'a' holds a single value; there is nothing to ask: leave it out with --columns",
+        ),
+        (
+            ["", ""],
+            "column 'a' holds a single value; there is nothing to ask: leave it out with --columns",
+        ),
         (["1.5", "1.50"], "column 'a' has a single value; there is nothing to ask"),
     ],
 )
-def test_a_column_with_a_single_value_is_refused(tmp_path: Path, column: list[str], words: str) -> None:
+def test_a_column_with_a_single_value_is_refused(
+    tmp_path: Path, column: list[str], words: str
+) -> None:
     with pytest.raises(DomainError, match=words):
         inferred(tmp_path, column)
 
 
-def test_a_single_number_beside_missing_answers_is_asked_like_a_single_integer(tmp_path: Path) -> None:
+def test_a_single_number_beside_missing_answers_is_asked_like_a_single_integer(
+    tmp_path: Path,
+) -> None:
     """As ["5", ""] and ["x", ""] are."""
     assert inferred(tmp_path, ["1.5", ""]).size == 2
 
 
 def test_two_unicode_spellings_of_a_value_are_one_candidate(tmp_path: Path) -> None:
-    assert inferred(tmp_path, ["é", "e\N{COMBINING ACUTE ACCENT}", "x"]) == Categorical(name="a", values=("é", "x"))
+    assert inferred(tmp_path, ["é", "e\N{COMBINING ACUTE ACCENT}", "x"]) == Categorical(
+        name="a", values=("é", "x")
+    )
 
 
 @pytest.mark.parametrize("column", [[SECRET, f"{SECRET}\t"], [SECRET, SECRET * 100], [SECRET] * 2])
 def test_no_value_is_repeated_where_a_column_is_refused(tmp_path: Path, column: list[str]) -> None:
     with pytest.raises(DomainError, match="'a'") as refusal:
         inferred(tmp_path, column)
-    assert SECRET not in f"{refusal.value!r} {refusal.value.__context__!r} {refusal.value.__cause__!r}"
+    assert (
+        SECRET not in f"{refusal.value!r} {refusal.value.__context__!r} {refusal.value.__cause__!r}"
+    )
 
 
 @pytest.mark.parametrize("column", [["0", "1e16"], ["0", "9" * 30], ["1", "1e400"]])
-def test_numbers_too_large_for_exact_bin_edges_are_refused(tmp_path: Path, column: list[str]) -> None:
-    with pytest.raises(DomainError, match="attribute 'a' has a bin edge that is not a number within 1e15 of zero"):
+def test_numbers_too_large_for_exact_bin_edges_are_refused(
+    tmp_path: Path, column: list[str]
+) -> None:
+    with pytest.raises(
+        DomainError, match="attribute 'a' has a bin edge that is not a number within 1e15 of zero"
+    ):
         inferred(tmp_path, column)
 
 
 fields = st.one_of(
-    st.sampled_from(["", "true", "false", "0", "1", "-1", "x", "y", "é", "[0, 1]", "1e3", ".5", "(", " ", "+0", "-0"]),
+    st.sampled_from(
+        [
+            "",
+            "true",
+            "false",
+            "0",
+            "1",
+            "-1",
+            "x",
+            "y",
+            "é",
+            "[0, 1]",
+            "1e3",
+            ".5",
+            "(",
+            " ",
+            "+0",
+            "-0",
+        ]
+    ),
     st.integers(-50, 50).map(str),
     st.floats(-1e6, 1e6).map(repr),
 )
 
 
 @settings(derandomize=True, deadline=None)
-@given(columns=st.lists(st.lists(fields, min_size=6, max_size=6), min_size=1, max_size=3), n_bins=st.integers(2, 20))
+@given(
+    columns=st.lists(st.lists(fields, min_size=6, max_size=6), min_size=1, max_size=3),
+    n_bins=st.integers(2, 20),
+)
 def test_an_inferred_domain_fits_the_table_that_it_was_learnt_from(
     columns: list[list[str]], n_bins: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -200,16 +264,23 @@ def test_an_inferred_domain_fits_the_table_that_it_was_learnt_from(
         domain = infer_domain(path, n_bins=n_bins)
     except LopubError:  # a single value, or edges too near to each other
         return
-    assert np.array_equal(Dataset.load(path, domain).codes, Dataset.load(path, domain, coded=False).codes)
+    assert np.array_equal(
+        Dataset.load(path, domain).codes, Dataset.load(path, domain, coded=False).codes
+    )
 
 
 # ---- domain files
 
 DESCRIBED = {
     "name": "small",
-    "attributes": [{"name": "a", "labels": ["x", 7]}, {"name": "b", "edges": [0, 0.5, "1.0"], "kind": "binned"}],
+    "attributes": [
+        {"name": "a", "labels": ["x", 7]},
+        {"name": "b", "edges": [0, 0.5, "1.0"], "kind": "binned"},
+    ],
 }
-SMALL = Domain((Categorical(name="a", values=("x", "7")), Binned(name="b", edges=("0", "0.5", "1"))))
+SMALL = Domain(
+    (Categorical(name="a", values=("x", "7")), Binned(name="b", edges=("0", "0.5", "1")))
+)
 
 
 def described(path: Path, content: object = DESCRIBED) -> Path:
@@ -235,14 +306,28 @@ def test_a_domain_file_lists_labels_or_edges(tmp_path: Path) -> None:
         ({"attributes": [{"labels": ["x", "y"]}]}, "d.json must list its attributes"),
         ({"attributes": [{"name": "a"}]}, "d.json must list its attributes"),
         ({"attributes": [{"name": "a", "labels": 5}]}, "d.json must list its attributes"),
-        ({"attributes": [{"name": "a", "edges": [None, 1]}]}, "attribute 'a' has a bin edge that is not a number"),
+        (
+            {"attributes": [{"name": "a", "edges": [None, 1]}]},
+            "attribute 'a' has a bin edge that is not a number",
+        ),
         ({"attributes": []}, "a domain needs 1 to 4,096 attributes, got 0"),
-        ({"attributes": [{"name": "a", "labels": ["x", "x"]}]}, "attribute 'a' lists the same candidate twice"),
-        ({"attributes": [{"name": "a", "edges": ["low", 1]}]}, "attribute 'a' has a bin edge that is not a number"),
-        ({"attributes": [{"name": "a", "edges": [0, 1, 2]}] * 2}, "a domain lists the same attribute twice"),
+        (
+            {"attributes": [{"name": "a", "labels": ["x", "x"]}]},
+            "attribute 'a' lists the same candidate twice",
+        ),
+        (
+            {"attributes": [{"name": "a", "edges": ["low", 1]}]},
+            "attribute 'a' has a bin edge that is not a number",
+        ),
+        (
+            {"attributes": [{"name": "a", "edges": [0, 1, 2]}] * 2},
+            "a domain lists the same attribute twice",
+        ),
     ],
 )
-def test_what_is_no_domain_file_is_refused_with_one_sentence(tmp_path: Path, content: object, words: str) -> None:
+def test_what_is_no_domain_file_is_refused_with_one_sentence(
+    tmp_path: Path, content: object, words: str
+) -> None:
     with pytest.raises(DomainError) as refusal:
         read_domain_file(described(tmp_path / "d.json", content))
     assert words in str(refusal.value)
@@ -254,7 +339,9 @@ def test_a_domain_file_nested_without_end_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_domain_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"cannot read domain file .*d\.json: No such file or directory"):
+    with pytest.raises(
+        StoreError, match=r"cannot read domain file .*d\.json: No such file or directory"
+    ):
         read_domain_file(tmp_path / "d.json")
 
 
@@ -269,25 +356,36 @@ def prepared(folder: Path, name: str = "small") -> None:
 
 
 @pytest.mark.parametrize("folder", ["small", "."])
-def test_a_public_table_lies_in_a_folder_of_its_name_or_beside_others(tmp_path: Path, folder: str) -> None:
+def test_a_public_table_lies_in_a_folder_of_its_name_or_beside_others(
+    tmp_path: Path, folder: str
+) -> None:
     prepared(tmp_path / folder)
     table = public_table("small", tmp_path)
     assert table.domain == SMALL and table.codes.tolist() == [[0, 1], [1, 0]]
 
 
-def test_a_public_table_holds_candidate_numbers_even_where_they_could_be_values(tmp_path: Path) -> None:
+def test_a_public_table_holds_candidate_numbers_even_where_they_could_be_values(
+    tmp_path: Path,
+) -> None:
     prepared(tmp_path)
-    described(tmp_path / "small.domain.json", {"attributes": [{"name": "a", "labels": [1, 0]}, {"name": "b", "labels": [1, 0]}]})
+    described(
+        tmp_path / "small.domain.json",
+        {"attributes": [{"name": "a", "labels": [1, 0]}, {"name": "b", "labels": [1, 0]}]},
+    )
     assert public_table("small", tmp_path).codes.tolist() == [[0, 1], [1, 0]]
 
 
-def test_a_public_table_is_found_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_public_table_is_found_by_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     prepared(tmp_path)
     monkeypatch.setenv("LOPUB_DATA", str(tmp_path))
     assert len(public_table("small")) == 2
 
 
-def test_a_directory_that_is_given_comes_before_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_is_given_comes_before_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LOPUB_DATA", "/nowhere")
     assert data_directory(tmp_path) == tmp_path
 
@@ -299,12 +397,18 @@ def test_without_a_directory_of_tables_the_message_says_how_to_name_one(
     monkeypatch.delenv("LOPUB_DATA", raising=False)
     if value is not None:
         monkeypatch.setenv("LOPUB_DATA", value)
-    with pytest.raises(StoreError, match="no directory of public tables: set LOPUB_DATA or use --data DIR"):
+    with pytest.raises(
+        StoreError, match="no directory of public tables: set LOPUB_DATA or use --data DIR"
+    ):
         public_table("small")
 
 
-def test_a_table_that_is_not_there_is_refused_with_the_place_where_it_should_be(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"there is no table 'small' in .*; it should be .*small/small\.csv\.gz"):
+def test_a_table_that_is_not_there_is_refused_with_the_place_where_it_should_be(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(
+        StoreError, match=r"there is no table 'small' in .*; it should be .*small/small\.csv\.gz"
+    ):
         public_table("small", tmp_path)
 
 
@@ -315,17 +419,27 @@ def test_a_public_table_without_its_domain_file_is_refused(tmp_path: Path) -> No
         public_table("small", tmp_path)
 
 
-@pytest.mark.skipif(not os.environ.get("LOPUB_DATA"), reason="LOPUB_DATA names no directory of public tables")
-@pytest.mark.parametrize(("name", "shape"), [("adult", (45_222, 15)), ("retail", (27_522, 16)), ("tpce", (40_000, 24))])
+@pytest.mark.skipif(
+    not os.environ.get("LOPUB_DATA"), reason="LOPUB_DATA names no directory of public tables"
+)
+@pytest.mark.parametrize(
+    ("name", "shape"), [("adult", (45_222, 15)), ("retail", (27_522, 16)), ("tpce", (40_000, 24))]
+)
 def test_a_public_table_has_the_papers_shape(name: str, shape: tuple[int, int]) -> None:
     table = public_table(name)
     assert table.codes.shape == shape
-    assert all(len(np.unique(table.column(attribute.name))) > 1 for attribute in table.domain.attributes)
+    assert all(
+        len(np.unique(table.column(attribute.name))) > 1 for attribute in table.domain.attributes
+    )
 
 
-@pytest.mark.skipif(not os.environ.get("LOPUB_DATA"), reason="LOPUB_DATA names no directory of public tables")
+@pytest.mark.skipif(
+    not os.environ.get("LOPUB_DATA"), reason="LOPUB_DATA names no directory of public tables"
+)
 @pytest.mark.parametrize("name", ["adult", "retail", "tpce"])
-def test_a_public_table_that_is_written_as_values_is_read_back_as_values(name: str, tmp_path: Path) -> None:
+def test_a_public_table_that_is_written_as_values_is_read_back_as_values(
+    name: str, tmp_path: Path
+) -> None:
     table = public_table(name)[:2000]
     table.save(tmp_path / "values.csv")
     assert np.array_equal(Dataset.load(tmp_path / "values.csv", table.domain).codes, table.codes)

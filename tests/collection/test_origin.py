@@ -5,7 +5,16 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from lopub import CampaignRequest, Counts, ReportBatch, Terms, count, make_campaign, publish, simulate
+from lopub import (
+    CampaignRequest,
+    Counts,
+    ReportBatch,
+    Terms,
+    count,
+    make_campaign,
+    publish,
+    simulate,
+)
 from lopub.collection.catalogue import ALUMNI
 from lopub.collection.origin import PLAIN, Origin
 from lopub.errors import StoreError
@@ -14,7 +23,11 @@ from lopub.errors import StoreError
 @pytest.fixture(scope="module")
 def batch() -> ReportBatch:
     people = ALUMNI.people(1500, seed=1)
-    return simulate(people, make_campaign(people.domain, Terms(name="alumni"), CampaignRequest(epsilon=6)), seed=1)
+    return simulate(
+        people,
+        make_campaign(people.domain, Terms(name="alumni"), CampaignRequest(epsilon=6)),
+        seed=1,
+    )
 
 
 def test_origins_add_up():
@@ -42,22 +55,37 @@ def test_other_reports_say_nothing_and_keep_their_bytes(batch: ReportBatch, tmp_
 
 
 @pytest.mark.parametrize(
-    "text", [b"[]", b"{}", b'{"is_simulated": 1, "n_withdrawn": 0}', b'{"is_simulated": true, "n_withdrawn": -1}', b"{"]
+    "text",
+    [
+        b"[]",
+        b"{}",
+        b'{"is_simulated": 1, "n_withdrawn": 0}',
+        b'{"is_simulated": true, "n_withdrawn": -1}',
+        b"{",
+    ],
 )
 def test_a_damaged_origin_is_refused(batch: ReportBatch, tmp_path: Path, text: bytes):
     with pytest.raises(ValueError):
         Origin.from_text(text)
     batch[:5].save(tmp_path / "reports.parquet")
     table = pq.read_table(tmp_path / "reports.parquet")
-    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"lopub.origin": text}), tmp_path / "bad.parquet")
+    pq.write_table(
+        table.replace_schema_metadata({**table.schema.metadata, b"lopub.origin": text}),
+        tmp_path / "bad.parquet",
+    )
     with pytest.raises(StoreError, match="does not say where they come from"):
         ReportBatch.load(tmp_path / "bad.parquet")
 
 
-def test_the_page_and_the_manifest_say_what_was_simulated_and_withdrawn(batch: ReportBatch, tmp_path: Path):
+def test_the_page_and_the_manifest_say_what_was_simulated_and_withdrawn(
+    batch: ReportBatch, tmp_path: Path
+):
     from dataclasses import replace
 
-    for origin, simulated, withdrawn in ((Origin(True, 0), True, False), (Origin(False, 17), False, True)):
+    for origin, simulated, withdrawn in (
+        (Origin(True, 0), True, False),
+        (Origin(False, 17), False, True),
+    ):
         publication = publish(replace(batch, origin=origin), rows=100)
         folder = tmp_path / str(simulated)
         publication.save(folder)

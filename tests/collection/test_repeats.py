@@ -9,7 +9,16 @@ import pytest
 from test_batch import batch_of, campaign_of, reports_of, wires_in, wires_of
 
 import people
-from lopub import CampaignRequest, Dataset, ReportBatch, Terms, estimate, make_campaign, publish, simulate
+from lopub import (
+    CampaignRequest,
+    Dataset,
+    ReportBatch,
+    Terms,
+    estimate,
+    make_campaign,
+    publish,
+    simulate,
+)
 from lopub.collection.batch import HASH_BYTES, Packed, repeats, walk_reports
 from lopub.collection.batch.repeats import later_ones, same_strings, shared_keys
 from lopub.collection.batch.report_files import framed_bytes
@@ -21,7 +30,12 @@ from lopub.contract.report import Report
 from lopub.errors import Reason
 from lopub.laws.folds import hashes_of
 
-NAMES = ["direct sample jointly", "direct all separately", "subset sample jointly", "bloom all separately"]
+NAMES = [
+    "direct sample jointly",
+    "direct all separately",
+    "subset sample jointly",
+    "bloom all separately",
+]
 
 
 def together(campaign: Campaign, *parts: ReportBatch) -> bytes:
@@ -31,7 +45,10 @@ def together(campaign: Campaign, *parts: ReportBatch) -> bytes:
 
 def other(report: Report, campaign: Campaign, name: str) -> Report:
     """Another report under the same id."""
-    return replace(next(each for each in reversed(reports_of(name)) if each.payload != report.payload), id=report.id)
+    return replace(
+        next(each for each in reversed(reports_of(name)) if each.payload != report.payload),
+        id=report.id,
+    )
 
 
 @pytest.fixture(params=[True, False], ids=["sieve", "sort"])
@@ -66,7 +83,9 @@ def test_a_parquet_file_with_repetitions_in_several_blocks_is_read_once(
     assert wires_in(ReportBatch.load(tmp_path / "r.parquet")) == list(wires_of(name))
 
 
-def test_estimates_and_publications_do_not_know_how_often_or_in_which_order_reports_came(tmp_path: Path):
+def test_estimates_and_publications_do_not_know_how_often_or_in_which_order_reports_came(
+    tmp_path: Path,
+):
     campaign = make_campaign(people.DOMAIN, Terms(name="repeats"), CampaignRequest(epsilon=4))
     codes = np.random.default_rng(1).integers(0, 2, (400, 2))
     batch = replace(
@@ -114,10 +133,15 @@ def test_a_batch_tells_how_many_repeated_reports_it_left_out_whatever_they_came_
 
 @pytest.mark.usefixtures("sieve")
 @pytest.mark.parametrize("name", NAMES)
-def test_of_two_reports_under_one_id_the_first_is_kept_and_the_second_refused(tmp_path: Path, name: str):
+def test_of_two_reports_under_one_id_the_first_is_kept_and_the_second_refused(
+    tmp_path: Path, name: str
+):
     campaign, (first, *rest) = campaign_of(name), reports_of(name)
     second = other(first, campaign, name)
-    day = replace(first, slot=first.slot + 1 if first.slot + 1 in {each.slot for each in rest} else rest[0].slot)
+    day = replace(
+        first,
+        slot=first.slot + 1 if first.slot + 1 in {each.slot for each in rest} else rest[0].slot,
+    )
     wires = [first, *rest, second, first, day]
     path = tmp_path / "reports"
     path.write_bytes(b"".join(len(each.to_bytes()).to_bytes(2) + each.to_bytes() for each in wires))
@@ -130,8 +154,13 @@ def test_which_is_first_is_decided_by_the_order_of_the_file():
     name = "direct sample jointly"
     campaign, first = campaign_of(name), reports_of(name)[0]
     second = other(first, campaign, name)
-    batches = [ReportBatch.from_reports(pair, campaign) for pair in ([first, second], [second, first])]
-    assert [batch.report(0).to_bytes() for batch in batches] == [first.to_bytes(), second.to_bytes()]
+    batches = [
+        ReportBatch.from_reports(pair, campaign) for pair in ([first, second], [second, first])
+    ]
+    assert [batch.report(0).to_bytes() for batch in batches] == [
+        first.to_bytes(),
+        second.to_bytes(),
+    ]
     assert all(batch.refused == {Reason.CONFLICT: 1} for batch in batches)
 
 
@@ -163,7 +192,9 @@ def test_counts_of_several_files_count_each_report_once(tmp_path: Path, name: st
     campaign, batch = campaign_of(name), batch_of(name)
     (tmp_path / "a").write_bytes(framed_bytes(batch[:20]) + b"\x00\x01x")
     wrong = other(reports_of(name)[3], campaign, name).to_bytes()
-    (tmp_path / "b").write_bytes(framed_bytes(batch[10:]) + framed_bytes(batch[15:17]) + len(wrong).to_bytes(2) + wrong)
+    (tmp_path / "b").write_bytes(
+        framed_bytes(batch[10:]) + framed_bytes(batch[15:17]) + len(wrong).to_bytes(2) + wrong
+    )
     total = count_source(FileSource([tmp_path / "a", tmp_path / "b"], campaign), LocalEngine(1))
     alone = count(batch)
     assert total.n_repeated == 10 + 2
@@ -171,7 +202,9 @@ def test_counts_of_several_files_count_each_report_once(tmp_path: Path, name: st
     assert len(total) == len(alone)
     assert list(total.tables) == list(alone.tables)
     for key, table in alone.tables.items():
-        for mine, theirs in zip(vars(table).values(), vars(total.tables[key]).values(), strict=True):
+        for mine, theirs in zip(
+            vars(table).values(), vars(total.tables[key]).values(), strict=True
+        ):
             assert np.array_equal(mine, theirs)
 
 
@@ -179,11 +212,15 @@ def test_files_without_repetitions_are_walked_once(tmp_path: Path, monkeypatch: 
     walked: list[str] = []
     monkeypatch.setattr(
         "lopub.collection.engines.file_source.walk_reports",
-        lambda file, campaign, within: walked.append(file.name) or walk_reports(file, campaign, within=within),
+        lambda file, campaign, within: (
+            walked.append(file.name) or walk_reports(file, campaign, within=within)
+        ),
     )
     batch = batch_of("direct sample jointly")
     (tmp_path / "a").write_bytes(framed_bytes(batch))
-    assert len(count_source(FileSource([tmp_path / "a"], batch.campaign), LocalEngine(1))) == len(batch)
+    assert len(count_source(FileSource([tmp_path / "a"], batch.campaign), LocalEngine(1))) == len(
+        batch
+    )
     assert walked == ["a"]
 
 
@@ -191,11 +228,15 @@ def test_files_without_repetitions_are_walked_once(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.usefixtures("sieve")
-@pytest.mark.parametrize("spread", [2**64, 2**20, 300, 1], ids=["random", "narrow", "crowded", "all alike"])
+@pytest.mark.parametrize(
+    "spread", [2**64, 2**20, 300, 1], ids=["random", "narrow", "crowded", "all alike"]
+)
 def test_shared_keys_are_those_that_are_there_more_than_once(spread: int):
     """Also where all keys fall on few bits of the sieve, as somebody who makes ids up could have it."""
     rng = np.random.default_rng(5)
-    keys = (rng.integers(0, spread, 3000, dtype=np.uint64) << np.uint64(rng.integers(0, 4))).astype(np.uint64)
+    keys = (rng.integers(0, spread, 3000, dtype=np.uint64) << np.uint64(rng.integers(0, 4))).astype(
+        np.uint64
+    )
     distinct, n = np.unique(keys, return_counts=True)
     assert shared_keys(keys).tolist() == distinct[n > 1].tolist()
 
@@ -205,12 +246,16 @@ def test_ids_that_share_their_first_half_are_told_apart():
     ids = np.zeros((50, 16), dtype=np.uint8)
     ids[:, 12] = np.arange(50) % 40
     later, first = later_ones(ids)
-    assert sorted(zip(later.tolist(), first.tolist(), strict=True)) == [(40 + i, i) for i in range(10)]
+    assert sorted(zip(later.tolist(), first.tolist(), strict=True)) == [
+        (40 + i, i) for i in range(10)
+    ]
 
 
 def test_strings_are_compared_whole():
     texts = [b"abc", b"abd", b"abc", b"ab", b"xabc", b"c"]
-    strings = Packed.from_lengths(np.frombuffer(b"".join(texts), np.uint8), np.array([len(text) for text in texts]))
+    strings = Packed.from_lengths(
+        np.frombuffer(b"".join(texts), np.uint8), np.array([len(text) for text in texts])
+    )
     pairs = [(i, j) for i in range(6) for j in range(6)]
     random.Random(1).shuffle(pairs)
     same = same_strings(strings, *np.array(pairs).T)

@@ -8,7 +8,17 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from lopub import CampaignError, Dataset, DomainError, Listed, Study, TooFewReports, count, publish_rounds, simulate_rounds
+from lopub import (
+    CampaignError,
+    Dataset,
+    DomainError,
+    Listed,
+    Study,
+    TooFewReports,
+    count,
+    publish_rounds,
+    simulate_rounds,
+)
 from lopub.collection.simulation.rounds import drawn_rounds
 
 FULL = bool(os.environ.get("LOPUB_FULL"))
@@ -41,7 +51,9 @@ def test_every_choice_of_rounds_is_equally_likely():
 @pytest.mark.parametrize("mode", MODES)
 def test_levels_and_changes_lie_in_their_intervals_as_often_as_stated(mode):
     found = FIGURES.coverage(MODES[mode], PEOPLE, ROUNDS, REPEATS, seed=4, drift=0.2)
-    low, high = (0.90, 0.98) if FULL else (0.70, 1.0)  # of so few intervals, no fewer are held by chance than one time in 10^9
+    low, high = (
+        (0.90, 0.98) if FULL else (0.70, 1.0)
+    )  # of so few intervals, no fewer are held by chance than one time in 10^9
     assert low <= found.levels <= high
     assert low <= found.changes <= (high if mode == "sampled" else 1)
     assert low <= found.narrow_changes <= high  # everybody stayed in these rounds
@@ -52,7 +64,9 @@ def test_levels_and_changes_lie_in_their_intervals_as_often_as_stated(mode):
 def test_what_is_fresh_in_a_change_is_what_two_rounds_of_the_same_people_differ_by(mechanism):
     """The standard deviation of a change over many simulations, beside the least error that is stated."""
     campaign = FIGURES.campaign_of("permanent", take_part=2, rounds=2, mechanism=mechanism)
-    table = Dataset(campaign.domain, np.repeat(np.arange(4, dtype=np.uint16), (800, 600, 400, 200))[:, None])
+    table = Dataset(
+        campaign.domain, np.repeat(np.arange(4, dtype=np.uint16), (800, 600, 400, 200))[:, None]
+    )
     changes, least = [], []
     for seed in range(30):
         found = publish_rounds(simulate_rounds([table, table], campaign, seed=seed))
@@ -68,7 +82,9 @@ def test_a_permanent_device_says_the_same_underneath_and_sampled_ones_do_not():
     for mode in ("sampled", "permanent"):
         campaign = FIGURES.campaign_of(mode, take_part=2, rounds=2)
         batch = simulate_rounds([table, table], campaign, seed=3)
-        first, second = (batch.of_round(slot).payloads.numbers() for slot in campaign.terms.schedule.slots)
+        first, second = (
+            batch.of_round(slot).payloads.numbers() for slot in campaign.terms.schedule.slots
+        )
         law = campaign.channels((0,))[0].law()
         independent = float(law.p) ** 2 + 3 * float(law.q) ** 2
         agreeing[mode] = (first == second).mean() - independent
@@ -77,21 +93,35 @@ def test_a_permanent_device_says_the_same_underneath_and_sampled_ones_do_not():
 
 
 def test_averaging_finds_no_more_than_lifetime_epsilon_allows():
-    for campaign in (FIGURES.campaign_of("permanent", take_part=12), FIGURES.campaign_of("sampled", take_part=2)):
+    for campaign in (
+        FIGURES.campaign_of("permanent", take_part=12),
+        FIGURES.campaign_of("sampled", take_part=2),
+    ):
         right, most = FIGURES.averaged(campaign, 5_000, 11)
         assert right <= most + 6.2 * np.sqrt(most * (1 - most) / 5_000)
 
 
 def test_averaging_over_more_rounds_of_a_permanent_answer_stops_at_that_answer():
-    few, many = (FIGURES.averaged(FIGURES.campaign_of("permanent", take_part=m, rounds=40), 5_000, 12)[0] for m in (12, 40))
-    kept = float(FIGURES.campaign_of("permanent", take_part=12).mechanism.permanent_layer().sized(4, 1).law().p)
+    few, many = (
+        FIGURES.averaged(FIGURES.campaign_of("permanent", take_part=m, rounds=40), 5_000, 12)[0]
+        for m in (12, 40)
+    )
+    kept = float(
+        FIGURES.campaign_of("permanent", take_part=12)
+        .mechanism.permanent_layer()
+        .sized(4, 1)
+        .law()
+        .p
+    )
     assert few - 0.02 < many < kept + 6.2 * np.sqrt(kept * (1 - kept) / 5_000)
 
 
 def test_sampled_devices_are_linked_by_chance_and_wide_permanent_bits_are_a_fingerprint():
     found = {}
     for mode in ("sampled", "permanent"):
-        own = FIGURES.campaign_of(mode, take_part=2, rounds=2, mechanism="unary", domain=FIGURES.WIDE)
+        own = FIGURES.campaign_of(
+            mode, take_part=2, rounds=2, mechanism="unary", domain=FIGURES.WIDE
+        )
         codes = np.random.default_rng(3).integers(256, size=300).astype(np.uint16)
         batch = simulate_rounds([Dataset(FIGURES.WIDE, codes[:, None])] * 2, own, seed=5)
         found[mode], chance = FIGURES.linked(batch, *own.terms.schedule.slots, seed=7)
@@ -137,8 +167,12 @@ def test_a_round_with_too_few_reports_is_left_out_and_named():
 
 
 def test_histories_must_be_of_the_same_people_in_every_round():
-    with pytest.raises(CampaignError, match=f"histories must be {ROUNDS} tables of the same people, got 1"):
-        simulate_rounds([Dataset(FIGURES.DOMAIN, np.zeros((4, 1), dtype=np.uint16))], MODES["sampled"], seed=1)
+    with pytest.raises(
+        CampaignError, match=f"histories must be {ROUNDS} tables of the same people, got 1"
+    ):
+        simulate_rounds(
+            [Dataset(FIGURES.DOMAIN, np.zeros((4, 1), dtype=np.uint16))], MODES["sampled"], seed=1
+        )
 
 
 @pytest.mark.parametrize("mechanism", ["direct", "unary", "bloom"])
@@ -146,16 +180,32 @@ def test_histories_must_be_of_the_same_people_in_every_round():
 def test_simulated_permanent_rounds_of_listed_views_say_the_true_shares(mechanism, jointly):
     from datetime import date
 
-    from lopub import Boolean, CampaignRequest, Categorical, Domain, Repeat, Schedule, Terms, make_campaign
+    from lopub import (
+        Boolean,
+        CampaignRequest,
+        Categorical,
+        Domain,
+        Repeat,
+        Schedule,
+        Terms,
+        make_campaign,
+    )
 
     domain = Domain((Categorical(name="a", values=tuple("xyz")), Boolean(name="b")))
     view = Listed.of(domain, [(("a",), 1), (("a", "b"), 1)])
     repeat = Repeat(every_days=1, rounds=3, take_part=3, mode="permanent")
-    terms = Terms(name="listed", min_reports=200, schedule=Schedule.in_rounds(date(2026, 1, 1), repeat))
-    wish = CampaignRequest(epsilon=2, lifetime_epsilon=5, mechanism=mechanism, view=view, jointly=jointly)
+    terms = Terms(
+        name="listed", min_reports=200, schedule=Schedule.in_rounds(date(2026, 1, 1), repeat)
+    )
+    wish = CampaignRequest(
+        epsilon=2, lifetime_epsilon=5, mechanism=mechanism, view=view, jointly=jointly
+    )
     campaign = make_campaign(domain, terms, wish)
     codes = np.random.default_rng(1).choice(3, 6000, p=[0.5, 0.3, 0.2])
     table = Dataset(domain, np.column_stack([codes, codes > 0]).astype(np.uint16))
     study = Study(simulate_rounds([table] * 3, campaign, seed=2).of_round("2026-01-03"))
     for (value,), answer in study.table("a").cells.items():
-        assert abs(answer.estimate - {"x": 0.5, "y": 0.3, "z": 0.2}[value]) < 6.2 * answer.standard_error
+        assert (
+            abs(answer.estimate - {"x": 0.5, "y": 0.3, "z": 0.2}[value])
+            < 6.2 * answer.standard_error
+        )

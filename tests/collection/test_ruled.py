@@ -37,4 +37,7 @@ def test_all_kinds_are_told_at_once():
     with pytest.raises(DomainError) as raised:
         ruled(np.array(records, dtype=np.uint16), DOMAIN, "the table")
     text = str(raised.value)
-    assert "records 2 and 4: 'kind' is answered, but does not apply" in text and "records 3 and 4: 'seen' has more than 2" in text
+    assert (
+        "records 2 and 4: 'kind' is answered, but does not apply" in text
+        and "records 3 and 4: 'seen' has more than 2" in text
+    )

@@ -72,7 +72,12 @@ def simulated(campaign: Campaign, record: laws.Record, n: int) -> list[bytes]:
 
 def mixed(domain: Domain, n: int) -> Dataset:
     """Records of all kinds."""
-    return Dataset(domain, np.random.default_rng(SEED).integers(0, domain.sizes, size=(n, len(domain))).astype(np.uint16))
+    return Dataset(
+        domain,
+        np.random.default_rng(SEED)
+        .integers(0, domain.sizes, size=(n, len(domain)))
+        .astype(np.uint16),
+    )
 
 
 # ---- the simulation obeys the law of the client
@@ -90,14 +95,28 @@ def test_every_position_of_a_separately_randomized_report_has_the_stated_rate(na
 
 @pytest.mark.parametrize("view", [Sample(2), LISTED, FILLED], ids=["sample", "listed", "fill"])
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_a_jointly_randomized_view_is_drawn_by_its_rule_whatever_the_answers(name: str, view: ViewRule) -> None:
-    assert laws.violations(simulated, wished(name, *SIZES, view=view, jointly=True), records=TWO_RECORDS) == []
+def test_a_jointly_randomized_view_is_drawn_by_its_rule_whatever_the_answers(
+    name: str, view: ViewRule
+) -> None:
+    assert (
+        laws.violations(
+            simulated, wished(name, *SIZES, view=view, jointly=True), records=TWO_RECORDS
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("view", [Sample(2), LISTED], ids=["sample", "listed"])
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_a_separately_randomized_view_is_drawn_by_its_rule_whatever_the_answers(name: str, view: ViewRule) -> None:
-    assert laws.violations(simulated, wished(name, *SIZES, view=view, jointly=False), records=TWO_RECORDS) == []
+def test_a_separately_randomized_view_is_drawn_by_its_rule_whatever_the_answers(
+    name: str, view: ViewRule
+) -> None:
+    assert (
+        laws.violations(
+            simulated, wished(name, *SIZES, view=view, jointly=False), records=TWO_RECORDS
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -122,10 +141,17 @@ def test_the_noise_of_one_report_says_nothing_about_the_next(name: str) -> None:
     law = campaign.channels((0,))[0].law()
     rate = law.p if name != "direct" else law.p + law.q  # cells 0 and 2 are even
     wires = simulated(campaign, (0,), 40_000)
-    ones = [wire[-1] % law.q.denominator == 0 if name == "hashed" else wire[-1] & 1 ^ (name == "direct") for wire in wires]
+    ones = [
+        wire[-1] % law.q.denominator == 0 if name == "hashed" else wire[-1] & 1 ^ (name == "direct")
+        for wire in wires
+    ]
     agreement = rate * rate + (1 - rate) * (1 - rate)
     for lag in (1, 2, 64):
-        pairs = [(ones[i], ones[i + lag]) for start in range(0, len(ones) - 2 * lag, 2 * lag) for i in range(start, start + lag)]
+        pairs = [
+            (ones[i], ones[i + lag])
+            for start in range(0, len(ones) - 2 * lag, 2 * lag)
+            for i in range(start, start + lag)
+        ]
         equal = sum(one == other for one, other in pairs)
         assert laws.rate_violations(f"lag {lag}", equal, len(pairs), agreement) == []
 
@@ -159,7 +185,12 @@ def test_an_unseeded_simulation_obeys_the_law(name: str, jointly: bool) -> None:
 @pytest.mark.parametrize("view", [Sample(2), LISTED, FILLED], ids=["sample", "listed", "fill"])
 @pytest.mark.usefixtures("urandom")
 def test_an_unseeded_simulation_draws_views_by_their_rule(view: ViewRule) -> None:
-    assert laws.violations(unseeded, wished("direct", *SIZES, view=view, jointly=True), records=TWO_RECORDS) == []
+    assert (
+        laws.violations(
+            unseeded, wished("direct", *SIZES, view=view, jointly=True), records=TWO_RECORDS
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -177,7 +208,9 @@ def test_two_unseeded_simulations_have_neither_ids_nor_noise_in_common(name: str
 def test_no_word_of_an_id_is_an_output_of_the_stream_that_draws_the_noise(number: int) -> None:
     """Eight outputs in a row give the state of such a stream away, and with it the noise of every report."""
     noise = set(clients.noise_source(SEED, number).random_raw(200_000).tolist())
-    assert not noise & set(clients.report_ids(5000, SEED, number).view(np.uint64).reshape(-1).tolist())
+    assert not noise & set(
+        clients.report_ids(5000, SEED, number).view(np.uint64).reshape(-1).tolist()
+    )
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -185,7 +218,11 @@ def test_the_noise_is_the_same_whatever_the_ids(name: str, monkeypatch: pytest.M
     campaign = wished(name, *SIZES, view=Sample(2), jointly=True)
     dataset = mixed(campaign.domain, 300)
     usual = simulate(dataset, campaign, seed=SEED)
-    monkeypatch.setattr(clients, "report_ids", lambda n, seed, number: np.arange(2 * n).view(np.uint8).reshape(n, 16))
+    monkeypatch.setattr(
+        clients,
+        "report_ids",
+        lambda n, seed, number: np.arange(2 * n).view(np.uint8).reshape(n, 16),
+    )
     numbered = simulate(dataset, campaign, seed=SEED)
     assert usual.view_index.tolist() == numbered.view_index.tolist()
     assert usual.payloads.bytes_used.tobytes() == numbered.payloads.bytes_used.tobytes()
@@ -195,7 +232,11 @@ def test_the_noise_is_the_same_whatever_the_ids(name: str, monkeypatch: pytest.M
 def test_ids_depend_on_seed_and_block_but_not_on_how_many_follow() -> None:
     ids = clients.report_ids(100, 1, 0)
     assert clients.report_ids(40, 1, 0).tolist() == ids[:40].tolist()
-    for other in (clients.report_ids(100, 2, 0), clients.report_ids(100, 1, 1), clients.report_ids(100, 11, 0)):
+    for other in (
+        clients.report_ids(100, 2, 0),
+        clients.report_ids(100, 1, 1),
+        clients.report_ids(100, 11, 0),
+    ):
         assert not (ids == other).all(axis=1).any()
 
 
@@ -230,11 +271,15 @@ def neighbouring_bits_changed_together(source: RandomWords, n_words: int, units:
     return even | even << np.uint64(1)
 
 
-def ones_never_turned_to_zero(payload: np.ndarray, codes: np.ndarray, inputs: np.ndarray, first: int) -> None:
+def ones_never_turned_to_zero(
+    payload: np.ndarray, codes: np.ndarray, inputs: np.ndarray, first: int
+) -> None:
     payload[:, first : first + codes.shape[1]] |= codes[inputs]
 
 
-def every_code_is_the_first(payload: np.ndarray, codes: np.ndarray, inputs: np.ndarray, first: int) -> None:
+def every_code_is_the_first(
+    payload: np.ndarray, codes: np.ndarray, inputs: np.ndarray, first: int
+) -> None:
     payload[:, first : first + codes.shape[1]] ^= codes[0]
 
 
@@ -261,9 +306,14 @@ def coin_missing(source: RandomWords, *shape: int) -> np.ndarray:
     return WORDS(source, *shape) | np.uint64(1 << 63)
 
 
-def chosen_by_an_answer(codes: np.ndarray, campaign: Campaign, slot: int, ids: np.ndarray, source: RandomWords) -> ReportBatch:
+def chosen_by_an_answer(
+    codes: np.ndarray, campaign: Campaign, slot: int, ids: np.ndarray, source: RandomWords
+) -> ReportBatch:
     """Who answers 1 first, and got a view without that attribute, draws once more."""
-    first, second = BLOCK(codes, campaign, slot, ids, source), BLOCK(codes, campaign, slot, ids ^ 1, source)
+    first, second = (
+        BLOCK(codes, campaign, slot, ids, source),
+        BLOCK(codes, campaign, slot, ids ^ 1, source),
+    )
     covers = np.array([0 in view for view in first.views])[first.view_index]
     again = (codes[:, 0] == 1) & ~covers
     return ReportBatch.concatenated([first, second])[np.arange(len(codes)) + len(codes) * again]
@@ -274,8 +324,13 @@ def biased_to_the_first_attributes(n: int, d: int, source: RandomWords) -> np.nd
     return np.argsort(WORDS(source, n, d) >> np.uint64(61), axis=1, kind="stable")
 
 
-def without_the_first_two_rule(rule: Fill, sizes: tuple[int, ...], n: int, source: RandomWords) -> np.ndarray:
-    orders, mask = np.argsort(WORDS(source, n, len(sizes)), axis=1), np.zeros((n, len(sizes)), dtype=bool)
+def without_the_first_two_rule(
+    rule: Fill, sizes: tuple[int, ...], n: int, source: RandomWords
+) -> np.ndarray:
+    orders, mask = (
+        np.argsort(WORDS(source, n, len(sizes)), axis=1),
+        np.zeros((n, len(sizes)), dtype=bool),
+    )
     room = np.full(n, rule.cells)
     for position in orders.T:
         size = np.array(sizes)[position]
@@ -284,14 +339,20 @@ def without_the_first_two_rule(rule: Fill, sizes: tuple[int, ...], n: int, sourc
     return mask
 
 
-def weights_forgotten(rule: Listed, sizes: tuple[int, ...], n: int, source: RandomWords) -> np.ndarray:
+def weights_forgotten(
+    rule: Listed, sizes: tuple[int, ...], n: int, source: RandomWords
+) -> np.ndarray:
     sets = np.array([[position in view for position in range(len(sizes))] for view in rule.sets])
     return sets[UNIFORM(source, np.full(n, len(rule.sets)))]
 
 
-def first_attribute_fastest(codes: np.ndarray, mask: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
+def first_attribute_fastest(
+    codes: np.ndarray, mask: np.ndarray, sizes: tuple[int, ...]
+) -> np.ndarray:
     columns = [codes[:, place].astype(np.int64) for place in range(len(sizes))]
-    return np.sum([column * np.prod(sizes[:i], dtype=np.int64) for i, column in enumerate(columns)], axis=0)
+    return np.sum(
+        [column * np.prod(sizes[:i], dtype=np.int64) for i, column in enumerate(columns)], axis=0
+    )
 
 
 def one_function_for_all(source: RandomWords, high: np.ndarray) -> np.ndarray:
@@ -342,17 +403,45 @@ MUTANTS: list[tuple[str, Patch, dict[str, object]]] = [
     ("optimized", (unary, "bernoulli_words", f_used_for_half_of_f), {}),
     ("optimized", (unary, "words", coin_missing), {}),
     ("direct", (DirectChannel, "keep", property(keep_of_one_cell_too_many)), {"epsilon": 4}),
-    ("direct", (DirectChannel, "keep", property(keep_of_one_cell_too_many)), {"epsilon": 4, "jointly": True, "view": Sample(2)}),
+    (
+        "direct",
+        (DirectChannel, "keep", property(keep_of_one_cell_too_many)),
+        {"epsilon": 4, "jointly": True, "view": Sample(2)},
+    ),
     ("direct", (direct, "uniform_below", the_last_cell_never_drawn), {}),
-    ("direct", (direct, "uniform_below", the_last_cell_never_drawn), {"jointly": True, "view": Sample(2)}),
+    (
+        "direct",
+        (direct, "uniform_below", the_last_cell_never_drawn),
+        {"jointly": True, "view": Sample(2)},
+    ),
     ("subset", (subset, "chosen", true_cell_never_dropped), {}),
-    ("subset", (subset, "random_subsets", others_drawn_in_a_row), {"jointly": True, "view": Sample(2)}),
-    ("subset", (records, "cell_numbers", first_attribute_fastest), {"jointly": True, "view": Sample(2)}),
+    (
+        "subset",
+        (subset, "random_subsets", others_drawn_in_a_row),
+        {"jointly": True, "view": Sample(2)},
+    ),
+    (
+        "subset",
+        (records, "cell_numbers", first_attribute_fastest),
+        {"jointly": True, "view": Sample(2)},
+    ),
     ("hashed", (hashed, "chosen", true_cell_never_dropped), {}),
     ("hashed", (hashed, "chosen", kept_more_often), {}),
-    ("hashed", (hashed, "uniform_below", one_function_for_all), {"jointly": True, "view": Sample(2)}),
-    ("hashed", (hashed, "uniform_below", a_function_or_a_value_missing), {"jointly": True, "view": Sample(2)}),
-    ("hashed", (hashed, "_digits", the_highest_digit_left_out), {"jointly": True, "view": Sample(2)}),
+    (
+        "hashed",
+        (hashed, "uniform_below", one_function_for_all),
+        {"jointly": True, "view": Sample(2)},
+    ),
+    (
+        "hashed",
+        (hashed, "uniform_below", a_function_or_a_value_missing),
+        {"jointly": True, "view": Sample(2)},
+    ),
+    (
+        "hashed",
+        (hashed, "_digits", the_highest_digit_left_out),
+        {"jointly": True, "view": Sample(2)},
+    ),
     ("hashed", (hashed, "_digits", the_first_digit_last), {"jointly": True, "view": Sample(2)}),
     ("direct", (clients, "_block", chosen_by_an_answer), {"view": Sample(2)}),
     ("direct", (views, "_random_orders", biased_to_the_first_attributes), {"view": Sample(2)}),
@@ -372,7 +461,9 @@ def name_of(part: object) -> str:
 
 
 @pytest.mark.parametrize(("name", "patch", "more"), MUTANTS, ids=name_of)
-def test_the_law_refuses(name: str, patch: Patch, more: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_law_refuses(
+    name: str, patch: Patch, more: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     campaign = wished(name, *SIZES, **{"jointly": False, **more})
     n = laws.enough_reports(campaign, TWO_RECORDS)
     (monkeypatch.setitem if isinstance(patch[0], dict) else monkeypatch.setattr)(*patch)
@@ -387,11 +478,17 @@ ONE_IN_FOUR_BILLION = {"flip_probability": "0.0000000004"}
 
 
 def reports_in(batch: ReportBatch) -> list[Report]:
-    return [Report.from_bytes(batch.report(i).to_bytes(), batch.campaign) for i in range(len(batch))]
+    return [
+        Report.from_bytes(batch.report(i).to_bytes(), batch.campaign) for i in range(len(batch))
+    ]
 
 
 def inputs_of(campaign: Campaign, view: tuple[int, ...], record: list[int]) -> list[int]:
-    return [cell(view, record, campaign.domain.sizes)] if campaign.jointly else [record[position] for position in view]
+    return (
+        [cell(view, record, campaign.domain.sizes)]
+        if campaign.jointly
+        else [record[position] for position in view]
+    )
 
 
 def code_of(channel: Channel, candidate: int) -> int:
@@ -403,33 +500,51 @@ def code_of(channel: Channel, candidate: int) -> int:
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "6", "15"])
 @pytest.mark.parametrize("jointly", [True, False], ids=["jointly", "separately"])
-def test_a_hashed_reports_bits_are_the_cells_that_its_own_channel_sends_there(epsilon: str, jointly: bool) -> None:
+def test_a_hashed_reports_bits_are_the_cells_that_its_own_channel_sends_there(
+    epsilon: str, jointly: bool
+) -> None:
     """One by one; with g from 2 up to the largest, and so from one digit to many."""
-    campaign = laws.small_campaign(30, 17, 2, epsilon=epsilon, mechanism="hashed", view=Sample(2), jointly=jointly)
+    campaign = laws.small_campaign(
+        30, 17, 2, epsilon=epsilon, mechanism="hashed", view=Sample(2), jointly=jointly
+    )
     batch = simulate(mixed(campaign.domain, 60), campaign, seed=SEED)
     bulk = bulk_of(campaign.mechanism)
     for report in reports_in(batch):
         channels = campaign.channels(report.view(campaign))
         payload = np.frombuffer(report.payload, np.uint8)[None]
         expected = []
-        for at, (channel, output) in enumerate(zip(channels, report.outputs(campaign), strict=True)):
+        for at, (channel, output) in enumerate(
+            zip(channels, report.outputs(campaign), strict=True)
+        ):
             assert isinstance(channel, HashedChannel)
             function, sent = divmod(channel.number(output), channel.n_values)
-            expected.append([channel.value(function, x) == sent for x in range(channel.n_candidates)])
+            expected.append(
+                [channel.value(function, x) == sent for x in range(channel.n_candidates)]
+            )
             assert bulk.bits(channels, at, payload)[0].tolist() == expected[-1]
-        assert np.array_equal(bulk.law_bits(channels, payload)[0], np.packbits(np.concatenate(expected), bitorder="little"))
+        assert np.array_equal(
+            bulk.law_bits(channels, payload)[0],
+            np.packbits(np.concatenate(expected), bitorder="little"),
+        )
 
 
 @pytest.mark.parametrize("cells_at_once", [1, 100, 7 * 510])
-def test_hashed_reports_are_read_the_same_however_many_at_once(cells_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    campaign = laws.small_campaign(30, 17, epsilon=1, mechanism="hashed", view=AllAttributes(), jointly=True)
+def test_hashed_reports_are_read_the_same_however_many_at_once(
+    cells_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = laws.small_campaign(
+        30, 17, epsilon=1, mechanism="hashed", view=AllAttributes(), jointly=True
+    )
     batch = simulate(mixed(campaign.domain, 60), campaign, seed=SEED)
     expected = batch.block_bits(0, 0)
     monkeypatch.setattr(hashed, "CELLS_AT_ONCE", cells_at_once)
     assert np.array_equal(batch.block_bits(0, 0), expected)
 
 
-@pytest.mark.parametrize(("k", "odds"), [(3, UNIT + 1), (300, 3 * UNIT), (65_521, 2**329), (2**20, UNIT + 1), (2**20, 2**329)])
+@pytest.mark.parametrize(
+    ("k", "odds"),
+    [(3, UNIT + 1), (300, 3 * UNIT), (65_521, 2**329), (2**20, UNIT + 1), (2**20, 2**329)],
+)
 def test_a_hashed_number_is_possible_up_to_the_last(k: int, odds: int) -> None:
     """One by one, and many at once."""
     channel = HashedChannel(k, odds)
@@ -439,14 +554,29 @@ def test_a_hashed_number_is_possible_up_to_the_last(k: int, odds: int) -> None:
         with contextlib.suppress(ReportRejected):
             channel.check(channel.output(number))
             passed.append(number)
-    rows = np.frombuffer(b"".join(pack([channel.output(number)], [channel]) for number in numbers), np.uint8)
+    rows = np.frombuffer(
+        b"".join(pack([channel.output(number)], [channel]) for number in numbers), np.uint8
+    )
     together = bulk_of(Hashed).possible_payloads((channel,), rows.reshape(len(numbers), -1))
-    assert passed == [number for number, ok in zip(numbers, together, strict=True) if ok] == numbers[:2]
+    assert (
+        passed
+        == [number for number, ok in zip(numbers, together, strict=True) if ok]
+        == numbers[:2]
+    )
 
 
-WIDE = Domain(tuple(IntegerRange(name=f"a{i}", minimum=1, maximum=size) for i, size in enumerate((37, 2, 63, 64, 65, 3, 130))))
+WIDE = Domain(
+    tuple(
+        IntegerRange(name=f"a{i}", minimum=1, maximum=size)
+        for i, size in enumerate((37, 2, 63, 64, 65, 3, 130))
+    )
+)
 """Blocks that begin and end anywhere within a 64-bit word, or fill several."""
-WIDE_VIEWS = {"all": AllAttributes(), "sample": Sample(3), "listed": Listed.of(WIDE, [(("a0", "a6"), 1), (("a2",), 1)])}
+WIDE_VIEWS = {
+    "all": AllAttributes(),
+    "sample": Sample(3),
+    "listed": Listed.of(WIDE, [(("a0", "a6"), 1), (("a2",), 1)]),
+}
 QUIETLY: dict[str, dict[str, object]] = {
     "bloom": {**ONE_IN_FOUR_BILLION, "n_bits": 37, "n_hashes": 3},
     "symmetric": {**ONE_IN_FOUR_BILLION, "mechanism": "unary"},
@@ -457,23 +587,36 @@ QUIETLY: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("view", WIDE_VIEWS)
 @pytest.mark.parametrize("name", QUIETLY)
-def test_without_noise_every_block_of_a_report_is_the_code_of_its_own_record(name: str, view: str) -> None:
+def test_without_noise_every_block_of_a_report_is_the_code_of_its_own_record(
+    name: str, view: str
+) -> None:
     wish = CampaignRequest(**QUIETLY[name], view=WIDE_VIEWS[view], jointly=False)  # type: ignore[arg-type]
     campaign = make_campaign(WIDE, Terms(name="wide"), wish)
     dataset = mixed(WIDE, 300)
-    for report, record in zip(reports_in(simulate(dataset, campaign, seed=SEED)), dataset.codes.tolist(), strict=True):
+    for report, record in zip(
+        reports_in(simulate(dataset, campaign, seed=SEED)), dataset.codes.tolist(), strict=True
+    ):
         seen = report.view(campaign)
         channels = campaign.channels(seen)
-        outputs = [code_of(channel, x) for channel, x in zip(channels, inputs_of(campaign, seen, record), strict=True)]
+        outputs = [
+            code_of(channel, x)
+            for channel, x in zip(channels, inputs_of(campaign, seen, record), strict=True)
+        ]
         assert report.payload == pack(outputs, channels)
 
 
 @pytest.mark.parametrize("mechanism", ["direct", "subset"])
-@pytest.mark.parametrize("view", [AllAttributes(), Sample(2), FILLED, LISTED], ids=["all", "sample", "fill", "listed"])
-def test_without_noise_a_jointly_randomized_report_is_the_cell_of_its_own_record(mechanism: str, view: ViewRule) -> None:
+@pytest.mark.parametrize(
+    "view", [AllAttributes(), Sample(2), FILLED, LISTED], ids=["all", "sample", "fill", "listed"]
+)
+def test_without_noise_a_jointly_randomized_report_is_the_cell_of_its_own_record(
+    mechanism: str, view: ViewRule
+) -> None:
     campaign = laws.small_campaign(*SIZES, **{**QUIET, "mechanism": mechanism, "view": view})
     dataset = mixed(campaign.domain, 500)
-    for report, record in zip(reports_in(simulate(dataset, campaign, seed=SEED)), dataset.codes.tolist(), strict=True):
+    for report, record in zip(
+        reports_in(simulate(dataset, campaign, seed=SEED)), dataset.codes.tolist(), strict=True
+    ):
         seen = report.view(campaign)
         (channel,) = campaign.channels(seen)
         assert report.outputs(campaign) == (code_of(channel, cell(seen, record, SIZES)),)
@@ -481,11 +624,15 @@ def test_without_noise_a_jointly_randomized_report_is_the_cell_of_its_own_record
 
 def test_without_noise_the_true_bit_of_optimized_unary_is_a_coin_and_the_others_are_zeros() -> None:
     campaign = make_campaign(
-        WIDE, Terms(name="wide"), CampaignRequest(epsilon=200, mechanism="unary", view=AllAttributes(), jointly=False)
+        WIDE,
+        Terms(name="wide"),
+        CampaignRequest(epsilon=200, mechanism="unary", view=AllAttributes(), jointly=False),
     )
     dataset = mixed(WIDE, 400)
     coins = []
-    for report, record in zip(reports_in(simulate(dataset, campaign, seed=SEED)), dataset.codes.tolist(), strict=True):
+    for report, record in zip(
+        reports_in(simulate(dataset, campaign, seed=SEED)), dataset.codes.tolist(), strict=True
+    ):
         for output, candidate in zip(report.outputs(campaign), record, strict=True):
             assert output & ~(1 << candidate) == 0
             coins.append(output >> candidate)
@@ -497,29 +644,45 @@ BINARY = Domain(tuple(Boolean(name=f"q{i}") for i in range(200)))
 
 def test_two_hundred_attributes_are_filled_with_views_that_a_client_could_draw() -> None:
     campaign = make_campaign(
-        BINARY, Terms(name="many"), CampaignRequest(epsilon=60, mechanism="direct", view=Fill(2**10), jointly=True)
+        BINARY,
+        Terms(name="many"),
+        CampaignRequest(epsilon=60, mechanism="direct", view=Fill(2**10), jointly=True),
     )
     dataset = mixed(BINARY, 400)
     batch = simulate(dataset, campaign, seed=SEED)
-    assert all(len(view) == 10 and campaign.view.can_draw(view, BINARY.sizes) for view in batch.views)
+    assert all(
+        len(view) == 10 and campaign.view.can_draw(view, BINARY.sizes) for view in batch.views
+    )
     views_of = [batch.views[number] for number in batch.view_index]
-    cells = [cell(view, record, BINARY.sizes) for view, record in zip(views_of, dataset.codes.tolist(), strict=True)]
+    cells = [
+        cell(view, record, BINARY.sizes)
+        for view, record in zip(views_of, dataset.codes.tolist(), strict=True)
+    ]
     assert batch.cells().tolist() == cells
 
 
-def test_a_campaign_that_fills_two_hundred_attributes_is_made_without_trying_every_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_campaign_that_fills_two_hundred_attributes_is_made_without_trying_every_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Epsilon 24 alone asks for it: e^24 / 6 cells are 32 binary attributes, and 2^32 sets would be looked at."""
     looks = iter(range(1000))
     can_draw = Fill.can_draw
-    monkeypatch.setattr(Fill, "can_draw", lambda *arguments: next(looks) >= 0 and can_draw(*arguments))
-    assert str(make_campaign(BINARY, Terms(name="many"), CampaignRequest(epsilon=24)).view) == "fill:4414853688"
+    monkeypatch.setattr(
+        Fill, "can_draw", lambda *arguments: next(looks) >= 0 and can_draw(*arguments)
+    )
+    assert (
+        str(make_campaign(BINARY, Terms(name="many"), CampaignRequest(epsilon=24)).view)
+        == "fill:4414853688"
+    )
 
 
 def test_sixty_attributes_in_one_cell_are_numbered_exactly() -> None:
     """2^60 cells: more than a double could tell apart."""
     domain = Domain(BINARY.attributes[:60])
     campaign = make_campaign(
-        domain, Terms(name="huge"), CampaignRequest(epsilon=100, mechanism="direct", view=AllAttributes(), jointly=True)
+        domain,
+        Terms(name="huge"),
+        CampaignRequest(epsilon=100, mechanism="direct", view=AllAttributes(), jointly=True),
     )
     dataset = mixed(domain, 200)
     cells = [cell(range(60), record, domain.sizes) for record in dataset.codes.tolist()]
@@ -528,7 +691,18 @@ def test_sixty_attributes_in_one_cell_are_numbered_exactly() -> None:
 
 # ---- kernels and their plain twins
 
-UNITS = [1 << 63, 1 << 62, 3 << 62, 5 << 61, 1 << 32, 0x2AAAAAAB << 32, 1, WORD - 1, 0x0123456789ABCDEF, 0]
+UNITS = [
+    1 << 63,
+    1 << 62,
+    3 << 62,
+    5 << 61,
+    1 << 32,
+    0x2AAAAAAB << 32,
+    1,
+    WORD - 1,
+    0x0123456789ABCDEF,
+    0,
+]
 
 
 def plain_bernoulli(pool: list[int], n_words: int, units: int) -> list[int]:
@@ -541,7 +715,10 @@ def plain_bernoulli(pool: list[int], n_words: int, units: int) -> list[int]:
         while equal and (units << len(planes)) % WORD:
             planes.append(next(drawn))
             equal &= ~planes[-1]
-        numbers = [sum((plane >> i & 1) << (63 - j) for j, plane in enumerate(planes)) ^ units for i in range(64)]
+        numbers = [
+            sum((plane >> i & 1) << (63 - j) for j, plane in enumerate(planes)) ^ units
+            for i in range(64)
+        ]
         result.append(sum((number < units) << i for i, number in enumerate(numbers)))
     return result
 
@@ -562,12 +739,18 @@ def test_the_bernoulli_kernel_begins_no_word_that_its_pool_might_not_suffice_for
     result, pool = np.zeros(50, dtype=np.uint64), pool_of(4 * MOST_PLANES)
     n_filled = fill_bernoulli(result, np.uint64(0x0123456789ABCDEF), pool)
     plain = plain_bernoulli([*pool.tolist(), *[0] * 4000], 50, 0x0123456789ABCDEF)
-    assert 4 <= n_filled < 50 and result[:n_filled].tolist() == plain[:n_filled] and not result[n_filled:].any()
+    assert (
+        4 <= n_filled < 50
+        and result[:n_filled].tolist() == plain[:n_filled]
+        and not result[n_filled:].any()
+    )
     assert fill_bernoulli(result, np.uint64(1), pool[: MOST_PLANES - 1]) == 0
 
 
 @pytest.mark.parametrize("units", UNITS, ids=hex)
-def test_pools_one_behind_the_other_use_every_random_word_once(units: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pools_one_behind_the_other_use_every_random_word_once(
+    units: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Were a pool used twice, noise would repeat."""
     monkeypatch.setattr(draws, "_POOL", 100)
     source, pools = np.random.SFC64(SEED), []
@@ -588,7 +771,9 @@ def test_pools_one_behind_the_other_use_every_random_word_once(units: int, monke
 
 @pytest.mark.parametrize("units", UNITS, ids=hex)
 @pytest.mark.parametrize(("n", "pool"), [(0, 100), (1, 100), (70, 64), (70, 100), (9_000, 2**15)])
-def test_seeded_words_are_those_that_are_drawn_ahead(units: int, n: int, pool: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seeded_words_are_those_that_are_drawn_ahead(
+    units: int, n: int, pool: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And the generator stands where it would stand: what is drawn next is the same, too."""
     monkeypatch.setattr(draws, "_POOL", pool)
     seeded, behind = np.random.SFC64(SEED), np.random.SFC64(SEED)
@@ -610,7 +795,9 @@ def test_every_bit_of_a_bernoulli_word_is_one_at_the_stated_rate(units: int) -> 
     words = bernoulli_words(np.random.SFC64(SEED), n, units)
     ones = np.unpackbits(words.view(np.uint8).reshape(n, 8), axis=1, bitorder="little").sum(axis=0)
     rate = Fraction(units, WORD)
-    assert all(laws.rate_violations(f"bit {i}", int(count), n, rate) == [] for i, count in enumerate(ones))
+    assert all(
+        laws.rate_violations(f"bit {i}", int(count), n, rate) == [] for i, count in enumerate(ones)
+    )
 
 
 @pytest.mark.parametrize("high", [1, 2, 3, 5, 8])
@@ -619,7 +806,10 @@ def test_every_number_below_a_bound_is_equally_likely(high: int) -> None:
     drawn = uniform_below(np.random.SFC64(SEED), np.full(n, high, dtype=np.int64))
     counts = np.bincount(drawn, minlength=high)
     assert len(counts) == high
-    assert all(laws.rate_violations(str(i), int(count), n, Fraction(1, high)) == [] for i, count in enumerate(counts))
+    assert all(
+        laws.rate_violations(str(i), int(count), n, Fraction(1, high)) == []
+        for i, count in enumerate(counts)
+    )
 
 
 def test_numbers_below_large_and_different_bounds_stay_below_their_own() -> None:
@@ -677,15 +867,25 @@ def digest_of_everything() -> str:
     digest = hashlib.sha256()
     for name in SOME:
         campaign = some_campaign(name)
-        digest.update(framed_bytes(simulate(mixed(campaign.domain, BLOCK_REPORTS + 50), campaign, seed=SEED)))
+        digest.update(
+            framed_bytes(simulate(mixed(campaign.domain, BLOCK_REPORTS + 50), campaign, seed=SEED))
+        )
     return digest.hexdigest()
 
 
 @pytest.mark.parametrize(
-    "environment", [{"PYTHONHASHSEED": "1", "NUMBA_NUM_THREADS": "1"}, {"PYTHONHASHSEED": "2", "NUMBA_NUM_THREADS": "2"}]
+    "environment",
+    [
+        {"PYTHONHASHSEED": "1", "NUMBA_NUM_THREADS": "1"},
+        {"PYTHONHASHSEED": "2", "NUMBA_NUM_THREADS": "2"},
+    ],
 )
 def test_a_seed_means_the_same_bytes_in_every_process(environment: dict[str, str]) -> None:
-    command = [sys.executable, "-c", "import test_simulate; print(test_simulate.digest_of_everything())"]
+    command = [
+        sys.executable,
+        "-c",
+        "import test_simulate; print(test_simulate.digest_of_everything())",
+    ]
     options: dict[str, Any] = {
         "cwd": Path(__file__).parent,
         "env": {**os.environ, **environment, "PYTHONPATH": str(Path(__file__).parents[1])},
@@ -705,13 +905,17 @@ def test_another_seed_means_other_bytes_in_every_report(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_blocks_one_behind_the_other_are_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_one_behind_the_other_are_the_whole(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(clients, "BLOCK_REPORTS", 64)
     campaign = some_campaign(name)
     dataset = mixed(campaign.domain, 150)
     parts = list(simulate_blocks(dataset, campaign, seed=SEED))
     assert [len(part) for part in parts] == [64, 64, 22]
-    assert b"".join(framed_bytes(part) for part in parts) == framed_bytes(simulate(dataset, campaign, seed=SEED))
+    assert b"".join(framed_bytes(part) for part in parts) == framed_bytes(
+        simulate(dataset, campaign, seed=SEED)
+    )
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -751,7 +955,9 @@ def test_a_single_person_makes_a_single_report(name: str) -> None:
 def scheduled_campaign() -> Campaign:
     """Slots 10 to 30."""
     schedule = Schedule(opens=date(1970, 1, 11), closes=date(1970, 1, 31))
-    return make_campaign(laws.small_domain(*SIZES), Terms(name="days", schedule=schedule), CampaignRequest(epsilon=4))
+    return make_campaign(
+        laws.small_domain(*SIZES), Terms(name="days", schedule=schedule), CampaignRequest(epsilon=4)
+    )
 
 
 def test_reports_carry_the_first_day_of_the_schedule_unless_told() -> None:
@@ -769,7 +975,9 @@ def test_a_day_outside_the_schedule_is_refused(slot: int) -> None:
 
 
 def test_a_dataset_of_another_domain_is_refused() -> None:
-    with pytest.raises(CampaignError, match=r"^the dataset's attributes are not those of the campaign$"):
+    with pytest.raises(
+        CampaignError, match=r"^the dataset's attributes are not those of the campaign$"
+    ):
         simulate(mixed(laws.small_domain(3, 2, 3), 5), some_campaign("bloom"), seed=SEED)
 
 
@@ -792,7 +1000,9 @@ class OwnChannel(Channel):
         return self._twin.law()
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
-        return self._twin.randomize(candidate, randomness) | randomness.below(2) << self.n_candidates
+        return (
+            self._twin.randomize(candidate, randomness) | randomness.below(2) << self.n_candidates
+        )
 
 
 @pytest.fixture
@@ -806,7 +1016,9 @@ def own_mechanism() -> Iterator[Callable[[int], Mechanism]]:
             self.noise = {n_blocks: UNIT // 4}
 
         def channel(self, block: Block, n_blocks: int) -> Channel:
-            return OwnChannel(int(np.prod([attribute.size for attribute in block])), self._noise_for(n_blocks))
+            return OwnChannel(
+                int(np.prod([attribute.size for attribute in block])), self._noise_for(n_blocks)
+            )
 
         def width_of(self, n_candidates: int) -> int:
             return n_candidates + 1
@@ -826,7 +1038,9 @@ def own_mechanism() -> Iterator[Callable[[int], Mechanism]]:
 
 
 @pytest.mark.parametrize("jointly", [True, False])
-def test_a_bare_mechanism_is_simulated_by_its_own_randomizer(own_mechanism: Callable[[int], Mechanism], jointly: bool) -> None:
+def test_a_bare_mechanism_is_simulated_by_its_own_randomizer(
+    own_mechanism: Callable[[int], Mechanism], jointly: bool
+) -> None:
     campaign = Campaign(
         domain=laws.small_domain(3, 2),
         mechanism=own_mechanism(1 if jointly else 2),
@@ -841,15 +1055,29 @@ def test_a_bare_mechanism_is_simulated_by_its_own_randomizer(own_mechanism: Call
         for block, channel in enumerate(campaign.channels((0, 1))):
             candidate = inputs_of(campaign, (0, 1), list(record))[block]
             for bit in range(channel.width):
-                rate = Fraction(1, 2) if bit == channel.n_candidates else Fraction(3 if bit == candidate else 1, 4)
+                rate = (
+                    Fraction(1, 2)
+                    if bit == channel.n_candidates
+                    else Fraction(3 if bit == candidate else 1, 4)
+                )
                 count = sum(outputs[block] >> bit & 1 for outputs in reports)
-                assert laws.fits(count, n, rate) and not any(laws.fits(count, n, other) for other in laws.neighbours(rate))
+                assert laws.fits(count, n, rate) and not any(
+                    laws.fits(count, n, other) for other in laws.neighbours(rate)
+                )
 
 
 def test_a_bare_mechanism_gives_the_same_bytes_for_the_same_seed(
     own_mechanism: Callable[[int], Mechanism],
 ) -> None:
     domain = laws.small_domain(3, 2)
-    campaign = Campaign(domain=domain, mechanism=own_mechanism(2), view=AllAttributes(), jointly=False, terms=Terms(name="own"))
-    one, other, another = (framed_bytes(simulate(mixed(domain, 50), campaign, seed=seed)) for seed in (1, 1, 2))
+    campaign = Campaign(
+        domain=domain,
+        mechanism=own_mechanism(2),
+        view=AllAttributes(),
+        jointly=False,
+        terms=Terms(name="own"),
+    )
+    one, other, another = (
+        framed_bytes(simulate(mixed(domain, 50), campaign, seed=seed)) for seed in (1, 1, 2)
+    )
     assert one == other != another

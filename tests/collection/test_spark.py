@@ -16,7 +16,9 @@ from lopub.collection.engines.spark_engine import SparkEngine
 from lopub.errors import EngineError, StoreError
 
 DIRECT = "direct fill jointly"
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::FutureWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::FutureWarning"
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,9 @@ def test_the_active_session_is_taken_and_not_stopped(engine: SparkEngine, tmp_pa
     for _ in range(2):
         with engine_of("spark") as active:
             counts = count_source(FileSource(files, campaign), active, n_partitions=3)
-        assert saved(counts, tmp_path / "c") == saved(expected_counts(files, campaign), tmp_path / "d")
+        assert saved(counts, tmp_path / "c") == saved(
+            expected_counts(files, campaign), tmp_path / "d"
+        )
 
 
 def test_a_task_that_fails_once_changes_nothing(engine: SparkEngine, tmp_path: Path):
@@ -59,7 +63,9 @@ def test_a_task_that_fails_once_changes_nothing(engine: SparkEngine, tmp_path: P
     assert saved(counts, tmp_path / "c") == saved(expected_counts(files, campaign), tmp_path / "d")
 
 
-def test_a_part_that_cannot_be_read_is_refused_in_the_words_of_a_file(engine: SparkEngine, tmp_path: Path):
+def test_a_part_that_cannot_be_read_is_refused_in_the_words_of_a_file(
+    engine: SparkEngine, tmp_path: Path
+):
     files = doubled_files(tmp_path, campaign_of(DIRECT))
     source = FileSource([damaged(files[0], tmp_path / "bad.parquet")])
     with pytest.raises(StoreError, match=r"bad.parquet is a damaged Parquet file$"):
@@ -80,23 +86,34 @@ def test_a_master_that_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("lopub.collection.engines.spark_engine._built", nobody)
     monkeypatch.setenv("JAVA_HOME", "/somewhere")
-    with pytest.raises(EngineError, match=r"^engine spark cannot be reached at nonsense; is its master running\?$"):
+    with pytest.raises(
+        EngineError, match=r"^engine spark cannot be reached at nonsense; is its master running\?$"
+    ):
         engine_of("spark", "nonsense")
 
 
 def test_a_machine_without_java_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(EngineError, match=r"^engine spark needs Java 17 or newer, in PATH or in JAVA_HOME$"):
+    with pytest.raises(
+        EngineError, match=r"^engine spark needs Java 17 or newer, in PATH or in JAVA_HOME$"
+    ):
         engine_of("spark", "local[1]")
 
 
-@pytest.mark.parametrize("address", ["spark://127.0.0.1:9", "spark://127.0.0.1:9,127.0.0.1:10", "spark://nowhere"])
-def test_a_master_that_nobody_listens_at_is_refused_before_java_starts(address: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    "address", ["spark://127.0.0.1:9", "spark://127.0.0.1:9,127.0.0.1:10", "spark://nowhere"]
+)
+def test_a_master_that_nobody_listens_at_is_refused_before_java_starts(
+    address: str, monkeypatch: pytest.MonkeyPatch
+):
     def started(*_: object) -> None:
         raise AssertionError("Spark was started")
 
     monkeypatch.setattr("lopub.collection.engines.spark_engine._built", started)
     monkeypatch.setenv("JAVA_HOME", "/somewhere")
-    with pytest.raises(EngineError, match=rf"^engine spark cannot be reached at {address}; is its master running\?$"):
+    with pytest.raises(
+        EngineError,
+        match=rf"^engine spark cannot be reached at {address}; is its master running\?$",
+    ):
         engine_of("spark", address)

@@ -21,5 +21,7 @@ def test_without_memory_no_thread_is_begun():
 
 def test_a_command_without_memory_says_so():
     fails = "import lopub.cli as cli\ndef run(**_): raise MemoryError\ncli.run = run\nfrom lopub.__main__ import main\nmain()"
-    done = subprocess.run([sys.executable, "-c", fails], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", fails], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (1, "lopub: there is not enough memory for this\n")

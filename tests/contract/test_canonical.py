@@ -20,11 +20,16 @@ from lopub.errors import CampaignError
 
 
 def test_keys_are_sorted_by_code_points_and_not_by_utf16_units():
-    assert canonical_bytes({"\U0001d49c": 1, "\uff5a": 2, "a": 3}) == '{"a":3,"\uff5a":2,"\U0001d49c":1}'.encode()
+    assert (
+        canonical_bytes({"\U0001d49c": 1, "\uff5a": 2, "a": 3})
+        == '{"a":3,"\uff5a":2,"\U0001d49c":1}'.encode()
+    )
 
 
 def test_inner_objects_are_sorted_too():
-    assert canonical_bytes({"b": [{"d": 1, "c": 2}], "a": True}) == b'{"a":true,"b":[{"c":2,"d":1}]}'
+    assert (
+        canonical_bytes({"b": [{"d": 1, "c": 2}], "a": True}) == b'{"a":true,"b":[{"c":2,"d":1}]}'
+    )
 
 
 def test_only_quotes_backslashes_and_control_characters_are_escaped():
@@ -32,7 +37,10 @@ def test_only_quotes_backslashes_and_control_characters_are_escaped():
     assert canonical_bytes(text) == '"\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\x7f\u2028é"'.encode()
 
 
-@pytest.mark.parametrize("value", [{}, [], "", 0, -1, True, {"a": [1, "x", False, {"b": []}]}, LARGEST_INTEGER, -LARGEST_INTEGER])
+@pytest.mark.parametrize(
+    "value",
+    [{}, [], "", 0, -1, True, {"a": [1, "x", False, {"b": []}]}, LARGEST_INTEGER, -LARGEST_INTEGER],
+)
 def test_canonical_bytes_are_read_back_as_the_same_value(value):
     assert parse_canonical(canonical_bytes(value)) == value
 
@@ -63,7 +71,9 @@ def test_another_spelling_of_the_same_value_is_refused(text):
 
 
 def test_pretty_printed_json_is_refused():
-    with pytest.raises(CampaignError, match="spaces, order of keys, a member twice, escapes or letters in parts"):
+    with pytest.raises(
+        CampaignError, match="spaces, order of keys, a member twice, escapes or letters in parts"
+    ):
         parse_canonical(json.dumps({"a": 1}, indent=2).encode())
 
 
@@ -82,7 +92,18 @@ def test_normalizing_composes_letters():
 # ---- what has no place
 
 
-@pytest.mark.parametrize("text", ['{"a":1.5}', '{"a":1.0}', '{"a":1e3}', '{"a":NaN}', '{"a":Infinity}', '{"a":-Infinity}', "1.5"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1.5}',
+        '{"a":1.0}',
+        '{"a":1e3}',
+        '{"a":NaN}',
+        '{"a":Infinity}',
+        '{"a":-Infinity}',
+        "1.5",
+    ],
+)
 def test_a_decimal_is_refused(text):
     with pytest.raises(CampaignError):
         parse(text.encode())
@@ -109,7 +130,9 @@ def test_members_that_are_the_same_only_when_composed_are_refused():
 
 
 def test_null_is_refused():
-    with pytest.raises(CampaignError, match="null has no place in a campaign; leave the member out"):
+    with pytest.raises(
+        CampaignError, match="null has no place in a campaign; leave the member out"
+    ):
         parse(b'{"a":null}')
 
 
@@ -160,7 +183,9 @@ def test_nesting_within_the_limit_is_accepted():
 
 @pytest.fixture
 def members() -> Members:
-    return Members({"text": "x", "number": 3, "truth": True, "list": ["a", 1], "object": {"inner": 1}}, "here")
+    return Members(
+        {"text": "x", "number": 3, "truth": True, "list": ["a", 1], "object": {"inner": 1}}, "here"
+    )
 
 
 @pytest.mark.parametrize(
@@ -194,7 +219,11 @@ def test_an_inner_place_is_named_in_full(members):
 
 
 def test_a_default_serves_where_the_member_is_left_out(members):
-    assert (members.text("a", "x"), members.integer("b", 7), members.boolean("c", False)) == ("x", 7, False)
+    assert (members.text("a", "x"), members.integer("b", 7), members.boolean("c", False)) == (
+        "x",
+        7,
+        False,
+    )
 
 
 def test_a_member_at_the_top_has_no_dot_before_it():

@@ -5,12 +5,23 @@ import math
 
 import pytest
 
-from lopub import Binned, Boolean, Campaign, CampaignRequest, Domain, DomainError, Terms, make_campaign
+from lopub import (
+    Binned,
+    Boolean,
+    Campaign,
+    CampaignRequest,
+    Domain,
+    DomainError,
+    Terms,
+    make_campaign,
+)
 from lopub.contract.condition import Comparison
 from lopub.contract.dated import Dated
 
 
-def dated(period: str, first: str = "", last: str = "", kind: str = "date", **more: object) -> Dated:
+def dated(
+    period: str, first: str = "", last: str = "", kind: str = "date", **more: object
+) -> Dated:
     return Dated(name="x", kind=kind, period=period, first=first, last=last, **more)
 
 
@@ -50,30 +61,63 @@ def test_an_answer_is_the_period_that_it_lies_in(attribute, answer, text):
 
 
 @pytest.mark.parametrize(
-    "answer", ["2024-02-30", "2024-2-1", "29.02.2024", "2024-02-29T12:00", "12:00", 2024, True, "", "２０２４-02-01"]
+    "answer",
+    [
+        "2024-02-30",
+        "2024-2-1",
+        "29.02.2024",
+        "2024-02-29T12:00",
+        "12:00",
+        2024,
+        True,
+        "",
+        "２０２４-02-01",
+    ],
 )
 def test_an_answer_that_is_no_date_is_refused_without_naming_it(answer):
     with pytest.raises(DomainError) as refused:
         dated("month", "2020-01", "2026-12").index(answer)
-    assert "'x' takes a" in str(refused.value) and (not answer or str(answer) not in str(refused.value).replace("2026-05-31", ""))
+    assert "'x' takes a" in str(refused.value) and (
+        not answer or str(answer) not in str(refused.value).replace("2026-05-31", "")
+    )
 
 
 def test_a_date_outside_its_bounds_is_refused():
-    with pytest.raises(DomainError, match="takes dates from 2020-01 to 2026-12; this one is outside"):
+    with pytest.raises(
+        DomainError, match="takes dates from 2020-01 to 2026-12; this one is outside"
+    ):
         dated("month", "2020-01", "2026-12").index("2019-12-31")
 
 
 @pytest.mark.parametrize(
     ("period", "first", "last", "kind", "message"),
     [
-        ("decade", "", "", "date", "must have a period that a date lies in: year, quarter, month, week, monthOfYear, weekday"),
+        (
+            "decade",
+            "",
+            "",
+            "date",
+            "must have a period that a date lies in: year, quarter, month, week, monthOfYear, weekday",
+        ),
         ("hour", "", "", "date", "must have a period that a date lies in"),
         ("weekday", "1", "2", "date", "takes no minimum and no maximum"),
         ("month", "2020", "2021", "date", "needs a minimum that is a month such as 2026-05"),
         ("month", "2020-01", "2020-13", "date", "needs a maximum that is a month such as 2026-05"),
-        ("month", "2020-02", "2020-01", "date", "has the minimum 2020-02 behind the maximum 2020-01"),
+        (
+            "month",
+            "2020-02",
+            "2020-01",
+            "date",
+            "has the minimum 2020-02 behind the maximum 2020-01",
+        ),
         ("week", "2021-W53", "2022-W01", "date", "needs a minimum that is a week such as 2026-W22"),
-        ("week", "0001-W01", "9998-W01", "date", "has 521,619 candidates; at most 65,536 are allowed"),
+        (
+            "week",
+            "0001-W01",
+            "9998-W01",
+            "date",
+            "has 521,619 candidates; at most 65,536 are allowed",
+        ),
     ],
 )
 def test_a_period_that_makes_no_sense_is_refused(period, first, last, kind, message):
@@ -89,7 +133,9 @@ def test_dates_are_compared_by_their_order_and_weekdays_are_not():
 
 
 def campaign_of(*attributes) -> Campaign:
-    return make_campaign(Domain((*attributes, Boolean(name="b"))), Terms(name="d"), CampaignRequest(epsilon=2))
+    return make_campaign(
+        Domain((*attributes, Boolean(name="b"))), Terms(name="d"), CampaignRequest(epsilon=2)
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,7 +157,9 @@ def test_a_campaign_with_dates_or_open_bins_is_of_format_2_and_comes_back(attrib
 def test_open_ended_bins_take_every_number_but_none_that_is_not_one():
     income = Binned(name="x", edges=("-inf", "0", "10.5", "inf"))
     assert income.texts == ("(-inf, 0]", "(0, 10.5]", "(10.5, inf)")
-    assert [income.index(value) for value in (-math.inf, -5, 0, 0.1, 10.5, 11, 10**400, math.inf)] == [0, 0, 0, 1, 1, 2, 2, 2]
+    assert [
+        income.index(value) for value in (-math.inf, -5, 0, 0.1, 10.5, 11, 10**400, math.inf)
+    ] == [0, 0, 0, 1, 1, 2, 2, 2]
     with pytest.raises(DomainError, match="takes numbers"):
         income.index(math.nan)
 

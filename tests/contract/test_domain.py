@@ -35,7 +35,11 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def tells(error: BaseException, secret: str) -> bool:
-    return any(secret in text for link in chain(error) for text in (str(link), repr(link), repr(vars(link))))
+    return any(
+        secret in text
+        for link in chain(error)
+        for text in (str(link), repr(link), repr(vars(link)))
+    )
 
 
 # ---- every kind
@@ -43,12 +47,16 @@ def tells(error: BaseException, secret: str) -> bool:
 
 @pytest.mark.parametrize("attribute", KINDS + OPTIONAL, ids=lambda a: f"{a.type}-{a.missing}")
 def test_a_candidate_has_its_own_number(attribute):
-    assert [attribute.index(candidate) for candidate in attribute.candidates] == list(range(attribute.size))
+    assert [attribute.index(candidate) for candidate in attribute.candidates] == list(
+        range(attribute.size)
+    )
 
 
 @pytest.mark.parametrize("attribute", KINDS + OPTIONAL, ids=lambda a: f"{a.type}-{a.missing}")
 def test_the_text_of_a_candidate_is_parsed_back_to_it(attribute):
-    assert [attribute.index(attribute.parse(text)) for text in attribute.texts] == list(range(attribute.size))
+    assert [attribute.index(attribute.parse(text)) for text in attribute.texts] == list(
+        range(attribute.size)
+    )
 
 
 @pytest.mark.parametrize("attribute", OPTIONAL, ids=lambda a: a.type)
@@ -59,7 +67,10 @@ def test_a_missing_answer_is_the_last_candidate(attribute):
 
 @pytest.mark.parametrize("attribute", KINDS, ids=lambda a: a.type)
 def test_a_missing_answer_is_refused_where_it_is_no_candidate(attribute):
-    with pytest.raises(DomainError, match=f"attribute '{attribute.name}' has no answer, and the campaign does not take"):
+    with pytest.raises(
+        DomainError,
+        match=f"attribute '{attribute.name}' has no answer, and the campaign does not take",
+    ):
         attribute.index(None)
 
 
@@ -105,7 +116,10 @@ def test_an_unknown_text_of_a_table_is_refused_and_never_repeated(attribute):
     assert not tells(refusal.value, SENTINEL)
 
 
-@pytest.mark.parametrize(("attribute", "value"), [(CHILDREN, 918_273_645), (INCOME, 918_273_645), (INCOME, 918_273_645.5)])
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [(CHILDREN, 918_273_645), (INCOME, 918_273_645), (INCOME, 918_273_645.5)],
+)
 def test_a_number_outside_is_refused_and_never_repeated(attribute, value):
     with pytest.raises(DomainError, match="this one is outside") as refusal:
         attribute.index(value)
@@ -116,7 +130,10 @@ def test_a_number_outside_is_refused_and_never_repeated(attribute, value):
 
 
 def test_an_unknown_value_is_refused_with_the_next_step():
-    with pytest.raises(DomainError, match=r"^attribute 'gender' does not list this value \(3 candidates\): it takes F, M, Ä$"):
+    with pytest.raises(
+        DomainError,
+        match=r"^attribute 'gender' does not list this value \(3 candidates\): it takes F, M, Ä$",
+    ):
         GENDER.index("X")
 
 
@@ -168,26 +185,41 @@ def test_one_value_is_enough_where_a_missing_answer_is_the_second():
 
 
 def test_more_candidates_than_a_survey_can_learn_are_refused():
-    with pytest.raises(DomainError, match="attribute 'x' has 65,537 candidates; at most 65,536 are allowed: use bins"):
+    with pytest.raises(
+        DomainError,
+        match="attribute 'x' has 65,537 candidates; at most 65,536 are allowed: use bins",
+    ):
         Categorical(name="x", values=tuple(f"v{i}" for i in range(65_537)))
 
 
 def test_a_label_for_a_value_that_is_not_listed_is_refused():
-    with pytest.raises(DomainError, match="attribute 'x' has a label for a value that it does not list"):
+    with pytest.raises(
+        DomainError, match="attribute 'x' has a label for a value that it does not list"
+    ):
         Categorical(name="x", values=("a", "b"), labels={"c": "C"})
 
 
 def test_a_label_finds_its_value_however_it_is_spelt():
-    assert Categorical(name="x", values=("A\u0308", "b"), labels={"A\u0308": "Ae"}).labels["\u00c4"] == "Ae"
+    assert (
+        Categorical(name="x", values=("A\u0308", "b"), labels={"A\u0308": "Ae"}).labels["\u00c4"]
+        == "Ae"
+    )
 
 
 def test_a_label_is_the_value_where_there_is_no_other():
-    assert Categorical(name="x", values=("a", "b"), labels={"b": "B"}).labels == {"a": "a", "b": "B"}
+    assert Categorical(name="x", values=("a", "b"), labels={"b": "B"}).labels == {
+        "a": "a",
+        "b": "B",
+    }
 
 
 @pytest.mark.parametrize(
     ("attribute", "ordered"),
-    [(GENDER, False), (Categorical(name="x", values=("a", "b"), is_ordered=True), True), (SMOKER, False)],
+    [
+        (GENDER, False),
+        (Categorical(name="x", values=("a", "b"), is_ordered=True), True),
+        (SMOKER, False),
+    ],
 )
 def test_only_some_kinds_have_an_order_that_means_something(attribute, ordered):
     assert attribute.ordered is ordered
@@ -227,7 +259,9 @@ def test_an_integer_counts_from_the_minimum(value, candidate):
 
 @pytest.mark.parametrize("value", [-2, 4, 10**30])
 def test_an_integer_outside_is_refused_with_the_range(value):
-    with pytest.raises(DomainError, match="attribute 'children' takes integers from -1 to 3; this one is outside"):
+    with pytest.raises(
+        DomainError, match="attribute 'children' takes integers from -1 to 3; this one is outside"
+    ):
         CHILDREN.index(value)
 
 
@@ -238,7 +272,9 @@ def test_an_integer_in_a_table_is_read(text, value):
 
 @pytest.mark.parametrize("text", ["3.0", "1e2", "three", " 3", "٣", "1_000", "9" * 21])
 def test_a_text_that_is_no_integer_is_refused(text):
-    with pytest.raises(DomainError, match="attribute 'children' takes an integer; this text is not one"):
+    with pytest.raises(
+        DomainError, match="attribute 'children' takes an integer; this text is not one"
+    ):
         CHILDREN.parse(text)
 
 
@@ -249,13 +285,17 @@ def test_a_range_of_a_single_integer_is_refused():
 
 @pytest.mark.parametrize(("minimum", "maximum"), [(1, 0), (5, -5)])
 def test_a_minimum_above_the_maximum_is_told_as_such(minimum, maximum):
-    with pytest.raises(DomainError, match=f"^attribute 'x' has the minimum {minimum} above the maximum {maximum}$"):
+    with pytest.raises(
+        DomainError, match=f"^attribute 'x' has the minimum {minimum} above the maximum {maximum}$"
+    ):
         IntegerRange(name="x", minimum=minimum, maximum=maximum)
 
 
 def test_an_unknown_value_of_many_candidates_is_told_a_few_of_them():
     many = Categorical(name="x", values=tuple(f"v{i}" for i in range(501)))
-    with pytest.raises(DomainError, match=r"\(501 candidates\): it takes v0, v1, v2, v3, v4, v5, v6, v7, …$"):
+    with pytest.raises(
+        DomainError, match=r"\(501 candidates\): it takes v0, v1, v2, v3, v4, v5, v6, v7, …$"
+    ):
         many.index(SENTINEL)
     long = Categorical(name="x", values=("v" * 1000, "w"))
     with pytest.raises(DomainError, match=f": it takes {'v' * 40}…, w$"):
@@ -263,12 +303,17 @@ def test_an_unknown_value_of_many_candidates_is_told_a_few_of_them():
 
 
 def test_a_word_for_a_boolean_is_told_what_is_allowed():
-    with pytest.raises(DomainError, match=r"attribute 'smoker' does not list this value \(2 candidates\): it takes false, true"):
+    with pytest.raises(
+        DomainError,
+        match=r"attribute 'smoker' does not list this value \(2 candidates\): it takes false, true",
+    ):
         SMOKER.parse("yes")
 
 
 def test_a_range_of_too_many_integers_is_refused_before_they_are_listed():
-    with pytest.raises(DomainError, match="attribute 'x' spans more than 65,536 integers; use bin edges instead"):
+    with pytest.raises(
+        DomainError, match="attribute 'x' spans more than 65,536 integers; use bin edges instead"
+    ):
         IntegerRange(name="x", minimum=0, maximum=10**18)
 
 
@@ -305,14 +350,20 @@ def test_a_bin_holds_its_upper_edge_and_the_lowest_bin_both(value, candidate):
     assert INCOME.index(value) == candidate
 
 
-@pytest.mark.parametrize("value", [math.nextafter(-5, -6), math.nextafter(20, 21), 10**400, math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize(
+    "value",
+    [math.nextafter(-5, -6), math.nextafter(20, 21), 10**400, math.inf, -math.inf, math.nan],
+)
 def test_a_number_outside_all_bins_is_refused_with_the_range(value):
-    with pytest.raises(DomainError, match="attribute 'income' takes numbers from -5 to 20; this one is outside"):
+    with pytest.raises(
+        DomainError, match="attribute 'income' takes numbers from -5 to 20; this one is outside"
+    ):
         INCOME.index(value)
 
 
 @pytest.mark.parametrize(
-    ("value", "candidate"), [(-6, 0), (-math.inf, 0), (-(10**400), 0), (21, 2), (math.inf, 2), (10**400, 2), (3, 1)]
+    ("value", "candidate"),
+    [(-6, 0), (-math.inf, 0), (-(10**400), 0), (21, 2), (math.inf, 2), (10**400, 2), (3, 1)],
 )
 def test_a_clamped_number_counts_as_the_nearest_edge(value, candidate):
     assert Binned(name="income", edges=INCOME.edges, clamp=True).index(value) == candidate
@@ -327,14 +378,18 @@ def test_bins_are_named_by_their_edges():
     assert INCOME.texts == ("[-5, 0]", "(0, 10.5]", "(10.5, 20]")
 
 
-@pytest.mark.parametrize(("text", "value"), [("3", 3.0), ("-.5", -0.5), ("+1.", 1.0), ("1e1", 10.0), ("2.5E-1", 0.25)])
+@pytest.mark.parametrize(
+    ("text", "value"), [("3", 3.0), ("-.5", -0.5), ("+1.", 1.0), ("1e1", 10.0), ("2.5E-1", 0.25)]
+)
 def test_a_number_in_a_table_is_read(text, value):
     assert INCOME.parse(text) == value
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "1_0", " 1", "1,5", "0x10", ".", "e5", "١"])
 def test_a_text_that_is_no_number_is_refused(text):
-    with pytest.raises(DomainError, match="attribute 'income' takes a number; this text is not one"):
+    with pytest.raises(
+        DomainError, match="attribute 'income' takes a number; this text is not one"
+    ):
         INCOME.parse(text)
 
 
@@ -344,13 +399,31 @@ def test_a_text_that_is_no_number_is_refused(text):
         ((), "attribute 'x' needs at least 2 bin edges, got 0"),
         (("1",), "attribute 'x' needs at least 2 bin edges, got 1"),
         (("1", "2"), "attribute 'x' has 1 candidates"),
-        (("0", "2", "1"), "attribute 'x' has bin edges out of order; each must be above the one before"),
+        (
+            ("0", "2", "1"),
+            "attribute 'x' has bin edges out of order; each must be above the one before",
+        ),
         (("0", "1", "1.0"), "attribute 'x' has bin edges out of order"),
-        (("0", "one", "2"), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
-        (("0", "nan", "2"), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
-        (("0", "1", "Infinity"), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
-        (("0", "1", "1e16"), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
-        (("0", "1", 10**400), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
+        (
+            ("0", "one", "2"),
+            "attribute 'x' has a bin edge that is not a number within 1e15 of zero",
+        ),
+        (
+            ("0", "nan", "2"),
+            "attribute 'x' has a bin edge that is not a number within 1e15 of zero",
+        ),
+        (
+            ("0", "1", "Infinity"),
+            "attribute 'x' has a bin edge that is not a number within 1e15 of zero",
+        ),
+        (
+            ("0", "1", "1e16"),
+            "attribute 'x' has a bin edge that is not a number within 1e15 of zero",
+        ),
+        (
+            ("0", "1", 10**400),
+            "attribute 'x' has a bin edge that is not a number within 1e15 of zero",
+        ),
     ],
 )
 def test_edges_that_make_no_bins_are_refused(edges, message):
@@ -426,13 +499,17 @@ def test_a_record_becomes_candidate_numbers_in_domain_order():
 @pytest.mark.parametrize("name", ["gender", "smoker", "children", "income"])
 def test_a_record_without_an_attribute_is_refused(name):
     rest = {key: value for key, value in record().items() if key != name}
-    with pytest.raises(DomainError, match=f"^the record lacks attribute '{name}', which must be answered$"):
+    with pytest.raises(
+        DomainError, match=f"^the record lacks attribute '{name}', which must be answered$"
+    ):
         domain().indices(rest)
 
 
 def test_a_record_without_an_answer_that_may_be_missing_is_told_how_to_say_so():
     optional = Domain((Boolean(name="happy", missing=True), SMOKER))
-    with pytest.raises(DomainError, match=r"lacks attribute 'happy'; give null \(None in Python\) for no answer$"):
+    with pytest.raises(
+        DomainError, match=r"lacks attribute 'happy'; give null \(None in Python\) for no answer$"
+    ):
         optional.indices({"smoker": True})
 
 
@@ -452,13 +529,18 @@ def test_all_mistakes_of_a_record_are_told_at_once_by_attribute():
 
 def test_of_very_many_mistakes_the_first_are_told():
     wide = Domain(tuple(Boolean(name=f"b{i}") for i in range(1000)))
-    with pytest.raises(DomainError, match=r"^the record has 1,000 mistakes:\n- the record lacks attribute 'b0'") as refusal:
+    with pytest.raises(
+        DomainError, match=r"^the record has 1,000 mistakes:\n- the record lacks attribute 'b0'"
+    ) as refusal:
         wide.indices({})
     assert str(refusal.value).count("\n") == 21 and str(refusal.value).endswith("\n- and 980 more")
 
 
 def test_a_record_with_one_attribute_too_many_is_refused():
-    with pytest.raises(DomainError, match="the record has a key that the campaign does not ask for; it asks for gender, "):
+    with pytest.raises(
+        DomainError,
+        match="the record has a key that the campaign does not ask for; it asks for gender, ",
+    ):
         domain().indices(record() | {"shoe": SENTINEL})
 
 
@@ -476,7 +558,9 @@ def test_a_record_with_another_attribute_instead_is_refused():
         domain().indices(other)
 
 
-@pytest.mark.parametrize("changed", [{"shoe": SENTINEL}, {"gender": SENTINEL}, {"income": SENTINEL}])
+@pytest.mark.parametrize(
+    "changed", [{"shoe": SENTINEL}, {"gender": SENTINEL}, {"income": SENTINEL}]
+)
 def test_a_refused_record_is_never_repeated(changed):
     with pytest.raises(DomainError) as refusal:
         domain().indices(record() | changed)
@@ -499,13 +583,18 @@ def test_a_domain_that_lists_an_attribute_twice_is_refused():
 
 
 def test_an_unknown_name_is_refused_with_the_names_that_there_are():
-    with pytest.raises(DomainError, match=r"there is no attribute 'age'; the 4 attributes are gender, smoker, children, income$"):
+    with pytest.raises(
+        DomainError,
+        match=r"there is no attribute 'age'; the 4 attributes are gender, smoker, children, income$",
+    ):
         domain().position("age")
 
 
 def test_of_many_names_only_a_few_are_shown():
     many = Domain(tuple(Boolean(name=f"b{i}") for i in range(20)))
-    with pytest.raises(DomainError, match=r"the 20 attributes are b0, b1, b2, b3, b4, b5, b6, b7, …$"):
+    with pytest.raises(
+        DomainError, match=r"the 20 attributes are b0, b1, b2, b3, b4, b5, b6, b7, …$"
+    ):
         many.position("age")
 
 

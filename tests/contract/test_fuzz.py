@@ -13,7 +13,18 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from lopub import Binned, Boolean, Campaign, CampaignError, Categorical, Domain, DomainError, IntegerRange, Report, ReportRejected
+from lopub import (
+    Binned,
+    Boolean,
+    Campaign,
+    CampaignError,
+    Categorical,
+    Domain,
+    DomainError,
+    IntegerRange,
+    Report,
+    ReportRejected,
+)
 from lopub.contract.canonical import canonical_bytes
 from lopub.contract.domain import Attribute
 from lopub.contract.report import framed, unframed
@@ -23,11 +34,19 @@ from lopub.laws.questionnaire import contradictions
 GOLDEN = Path(__file__).parents[1] / "golden"
 VECTORS = json.loads((GOLDEN / "vectors.json").read_text(encoding="ascii"))
 QUESTIONNAIRES = json.loads((GOLDEN / "questionnaires.json").read_text(encoding="utf-8"))
-CAMPAIGNS = {item["campaign"]: Campaign.from_bytes(item["text"].encode()) for item in VECTORS["campaigns"]}
-SURVEYS = {item["campaign"]: Campaign.from_bytes(item["text"].encode()) for item in QUESTIONNAIRES["campaigns"]}
+CAMPAIGNS = {
+    item["campaign"]: Campaign.from_bytes(item["text"].encode()) for item in VECTORS["campaigns"]
+}
+SURVEYS = {
+    item["campaign"]: Campaign.from_bytes(item["text"].encode())
+    for item in QUESTIONNAIRES["campaigns"]
+}
 """Of format 2: with conditions, lists, dates, open-ended bins and languages."""
 REPORTS = [
-    (CAMPAIGNS[item["campaign"]], Report.from_bytes(bytes.fromhex(item["bytes"]), CAMPAIGNS[item["campaign"]]))
+    (
+        CAMPAIGNS[item["campaign"]],
+        Report.from_bytes(bytes.fromhex(item["bytes"]), CAMPAIGNS[item["campaign"]]),
+    )
     for item in VECTORS["reports"]
 ]
 DOMAIN = Domain(
@@ -43,12 +62,27 @@ DOMAIN = Domain(
 campaigns = st.sampled_from(list(CAMPAIGNS.values()))
 surveys = st.sampled_from(list(SURVEYS.values()))
 reports = st.sampled_from(REPORTS)
-fuzz = partial(settings, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+fuzz = partial(
+    settings,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 scalars = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.integers(-3, 9), st.floats(), st.text(max_size=8), st.sampled_from(["", "0", "x"])
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(-3, 9),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(["", "0", "x"]),
 )
 values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
 )
 
 
@@ -75,7 +109,10 @@ def assert_refused_or_itself(data: bytes, campaign: Campaign) -> None:
 
 def assert_refused_or_a_report(text: str | bytes, campaign: Campaign) -> None:
     report = outcome(ReportRejected, Report.from_json, text, campaign)
-    assert isinstance(report, ReportRejected) or Report.from_bytes(report.to_bytes(), campaign) == report
+    assert (
+        isinstance(report, ReportRejected)
+        or Report.from_bytes(report.to_bytes(), campaign) == report
+    )
 
 
 # ---- reports
@@ -88,9 +125,16 @@ def test_random_bytes_are_refused_or_a_report(campaign, data):
 
 
 @fuzz(max_examples=500)
-@given(campaigns, st.binary(min_size=16, max_size=16), st.integers(0, 2**32 - 1), st.binary(max_size=12))
+@given(
+    campaigns,
+    st.binary(min_size=16, max_size=16),
+    st.integers(0, 2**32 - 1),
+    st.binary(max_size=12),
+)
 def test_random_bytes_behind_a_true_header_are_refused_or_a_report(campaign, report_id, slot, rest):
-    assert_refused_or_itself(b"\1" + campaign.prefix + report_id + slot.to_bytes(4) + rest, campaign)
+    assert_refused_or_itself(
+        b"\1" + campaign.prefix + report_id + slot.to_bytes(4) + rest, campaign
+    )
 
 
 @fuzz(max_examples=600)
@@ -144,7 +188,9 @@ def test_what_was_framed_is_found_again(frames):
 def assert_refused_or_the_same_campaign(data: bytes) -> None:
     campaign = outcome(CampaignError, Campaign.from_bytes, data)
     if isinstance(campaign, CampaignError):
-        assert isinstance(campaign.reason, CampaignRefusal), "refused for none of the reasons of the format"
+        assert isinstance(campaign.reason, CampaignRefusal), (
+            "refused for none of the reasons of the format"
+        )
     else:
         assert campaign.canonical_bytes == data
 
@@ -158,27 +204,42 @@ def test_random_bytes_are_refused_as_a_campaign(data):
 @fuzz(max_examples=300)
 @given(values)
 def test_random_json_is_refused_as_a_campaign(value):
-    assert_refused_or_the_same_campaign(json.dumps(value, sort_keys=True, separators=(",", ":")).encode())
+    assert_refused_or_the_same_campaign(
+        json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+    )
 
 
 @fuzz(max_examples=500)
 @given(st.data())
 def test_a_campaign_with_a_piece_changed_is_refused_or_a_campaign(data):
-    assert_refused_or_the_same_campaign(data.draw(mutated(data.draw(campaigns | surveys).canonical_bytes)))
+    assert_refused_or_the_same_campaign(
+        data.draw(mutated(data.draw(campaigns | surveys).canonical_bytes))
+    )
 
 
 def paths(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The way to every member and item, at whatever depth."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     return [path for key, item in inner for path in [(*way, key), *paths(item, (*way, key))]]
 
 
-PATHS = {campaign.id: paths(json.loads(campaign.canonical_bytes)) for campaign in [*CAMPAIGNS.values(), *SURVEYS.values()]}
-comparisons = st.fixed_dictionaries({"field": st.sampled_from(["age", "job", "hours", "reads", "later"])}).flatmap(
+PATHS = {
+    campaign.id: paths(json.loads(campaign.canonical_bytes))
+    for campaign in [*CAMPAIGNS.values(), *SURVEYS.values()]
+}
+comparisons = st.fixed_dictionaries(
+    {"field": st.sampled_from(["age", "job", "hours", "reads", "later"])}
+).flatmap(
     lambda field: st.sampled_from(["equals", "atLeast", "above", "includes", "oneOf"]).flatmap(
-        lambda word: st.one_of(scalars, st.sampled_from(["young", "20", "books", True]), st.lists(scalars, max_size=2)).map(
-            lambda value: {**field, word: value}
-        )
+        lambda word: st.one_of(
+            scalars, st.sampled_from(["young", "20", "books", True]), st.lists(scalars, max_size=2)
+        ).map(lambda value: {**field, word: value})
     )
 )
 conditions = st.recursive(
@@ -212,7 +273,9 @@ def test_a_campaign_with_a_member_changed_is_refused_or_a_campaign(data):
         at = at[key]
     change = data.draw(st.sampled_from(["change", "remove", "double"]))
     if change == "change":
-        at[last] = data.draw(st.one_of(values, st.integers(0, 2**33), st.integers(0, 2**33).map(str)))
+        at[last] = data.draw(
+            st.one_of(values, st.integers(0, 2**33), st.integers(0, 2**33).map(str))
+        )
     elif change == "remove":
         del at[last]
     elif isinstance(at, list):
@@ -238,7 +301,19 @@ ANYTHING = st.one_of(
     st.decimals(),
     st.fractions(),
     st.complex_numbers(),
-    st.sampled_from([object(), Decimal("sNaN"), range(3), int, 10**400, -(10**400), {"a"}, (1,), bytearray(b"x")]),
+    st.sampled_from(
+        [
+            object(),
+            Decimal("sNaN"),
+            range(3),
+            int,
+            10**400,
+            -(10**400),
+            {"a"},
+            (1,),
+            bytearray(b"x"),
+        ]
+    ),
 )
 
 
@@ -257,7 +332,10 @@ def test_any_value_is_refused_or_a_candidate(attribute, value):
 
 
 @fuzz(max_examples=400)
-@given(st.sampled_from(DOMAIN.attributes), st.one_of(st.text(max_size=12), st.text("0123456789.eE+-[](), ", max_size=12)))
+@given(
+    st.sampled_from(DOMAIN.attributes),
+    st.one_of(st.text(max_size=12), st.text("0123456789.eE+-[](), ", max_size=12)),
+)
 def test_any_text_of_a_table_is_refused_or_a_candidate(attribute, text):
     assert_refused_or_a_candidate(attribute, lambda: attribute.index(attribute.parse(text)))
 
@@ -276,18 +354,34 @@ def test_a_number_lies_in_the_bin_that_holds_it(value, clamp):
 
 
 @fuzz(max_examples=300)
-@given(st.dictionaries(st.one_of(st.sampled_from(DOMAIN.names), st.text(max_size=4)), ANYTHING, max_size=7))
+@given(
+    st.dictionaries(
+        st.one_of(st.sampled_from(DOMAIN.names), st.text(max_size=4)), ANYTHING, max_size=7
+    )
+)
 def test_any_record_is_refused_or_candidates(record):
     indices = outcome(DomainError, DOMAIN.indices, record)
-    assert isinstance(indices, DomainError) or all(0 <= i < size for i, size in zip(indices, DOMAIN.sizes, strict=True))
+    assert isinstance(indices, DomainError) or all(
+        0 <= i < size for i, size in zip(indices, DOMAIN.sizes, strict=True)
+    )
 
 
 @fuzz(max_examples=400)
 @given(st.data())
 def test_any_record_of_a_survey_is_refused_or_keeps_its_rules(data):
     domain = data.draw(surveys).domain
-    record = dict(data.draw(st.sampled_from([item["record"] for item in QUESTIONNAIRES["records"]])))
-    for name in data.draw(st.lists(st.sampled_from([question.name for question in domain.questions]), max_size=3)):
-        record[name] = data.draw(st.one_of(ANYTHING, st.lists(st.sampled_from(["books", "blogs", "nothing"]), max_size=4)))
+    record = dict(
+        data.draw(st.sampled_from([item["record"] for item in QUESTIONNAIRES["records"]]))
+    )
+    for name in data.draw(
+        st.lists(st.sampled_from([question.name for question in domain.questions]), max_size=3)
+    ):
+        record[name] = data.draw(
+            st.one_of(
+                ANYTHING, st.lists(st.sampled_from(["books", "blogs", "nothing"]), max_size=4)
+            )
+        )
     indices = outcome(DomainError, domain.indices, record)
-    assert isinstance(indices, DomainError) or not contradictions(domain, np.array([indices], dtype=np.uint16))
+    assert isinstance(indices, DomainError) or not contradictions(
+        domain, np.array([indices], dtype=np.uint16)
+    )

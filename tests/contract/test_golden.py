@@ -11,7 +11,16 @@ from typing import Any
 
 import pytest
 
-from lopub import Campaign, CampaignError, Client, DomainError, MemoryStore, Reason, Report, ReportRejected
+from lopub import (
+    Campaign,
+    CampaignError,
+    Client,
+    DomainError,
+    MemoryStore,
+    Reason,
+    Report,
+    ReportRejected,
+)
 from lopub.contract.budget import decimal_up
 from lopub.contract.mechanism.bloom import positions
 from lopub.contract.report import framed, unframed
@@ -19,7 +28,9 @@ from lopub.contract.texts import are_normalized, normalize
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 VECTORS = json.loads((GOLDEN / "vectors.json").read_text(encoding="ascii"))
-CAMPAIGNS = {item["campaign"]: Campaign.from_bytes(item["text"].encode()) for item in VECTORS["campaigns"]}
+CAMPAIGNS = {
+    item["campaign"]: Campaign.from_bytes(item["text"].encode()) for item in VECTORS["campaigns"]
+}
 PAGE = (Path(__file__).parents[2] / "docs" / "format.md").read_text(encoding="utf-8")
 EXAMPLES = [json.loads(block) for block in re.findall(r"```json\n(.*?)\n```", PAGE, re.DOTALL)]
 
@@ -37,7 +48,9 @@ MAKER = make_vectors()
 
 def each(section: str) -> Any:
     items = VECTORS[section]
-    return pytest.mark.parametrize("item", items, ids=[f"{i}-{item.get('campaign', '')}" for i, item in enumerate(items)])
+    return pytest.mark.parametrize(
+        "item", items, ids=[f"{i}-{item.get('campaign', '')}" for i, item in enumerate(items)]
+    )
 
 
 def examples_with(*keys: str) -> Any:
@@ -69,24 +82,35 @@ def test_a_campaign_keeps_its_epsilon(item):
 @each("campaigns")
 def test_a_campaign_keeps_the_shape_of_its_reports(item):
     campaign = CAMPAIGNS[item["campaign"]]
-    assert (campaign.longest_report, campaign.mask_bytes) == (item["longest_report"], item["mask_bytes"])
+    assert (campaign.longest_report, campaign.mask_bytes) == (
+        item["longest_report"],
+        item["mask_bytes"],
+    )
 
 
 @each("campaigns")
 def test_a_campaign_keeps_its_candidates_in_order(item):
     domain = CAMPAIGNS[item["campaign"]].domain
     assert {name: list(domain[name].texts) for name in item["candidates"]} == item["candidates"]
-    assert set(item["candidates"]) == {attribute.name for attribute in domain.attributes if attribute.size <= 300}
+    assert set(item["candidates"]) == {
+        attribute.name for attribute in domain.attributes if attribute.size <= 300
+    }
 
 
 def combination(campaign: Campaign) -> tuple[str, str, bool]:
     mechanism = campaign.mechanism.to_json()
-    return f"{mechanism['name']} {mechanism.get('variant', '')}".strip(), campaign.view.kind, campaign.jointly
+    return (
+        f"{mechanism['name']} {mechanism.get('variant', '')}".strip(),
+        campaign.view.kind,
+        campaign.jointly,
+    )
 
 
 @pytest.mark.parametrize("section", ["campaigns", "reports"])
 def test_the_vectors_hold_every_mechanism_with_every_view_and_way_to_randomize(section):
-    ways = [(view, jointly) for view in ("all", "sample", "fill", "listed") for jointly in (True, False)]
+    ways = [
+        (view, jointly) for view in ("all", "sample", "fill", "listed") for jointly in (True, False)
+    ]
     ways.remove(("fill", False))
     mechanisms = ("bloom", "unary symmetric", "unary optimized", "subset", "direct", "hashed")
     found = {combination(CAMPAIGNS[item["campaign"]]) for item in VECTORS[section]}
@@ -95,7 +119,10 @@ def test_the_vectors_hold_every_mechanism_with_every_view_and_way_to_randomize(s
 
 def test_the_vectors_hold_blocks_that_pass_a_word_a_byte_and_two_bytes():
     covered = [
-        (item["campaign"], Report.from_bytes(bytes.fromhex(item["bytes"]), CAMPAIGNS[item["campaign"]]))
+        (
+            item["campaign"],
+            Report.from_bytes(bytes.fromhex(item["bytes"]), CAMPAIGNS[item["campaign"]]),
+        )
         for item in VECTORS["reports"]
     ]
     blocks = {
@@ -104,10 +131,19 @@ def test_the_vectors_hold_blocks_that_pass_a_word_a_byte_and_two_bytes():
         for channel in CAMPAIGNS[name].channels(report.view(CAMPAIGNS[name]))
     }
     widths = {(mechanism, width) for mechanism, _, width in blocks}
-    assert {("bloom", 128), ("bloom", 1024), ("unary symmetric", 300), ("unary symmetric", 1024)} <= widths
+    assert {
+        ("bloom", 128),
+        ("bloom", 1024),
+        ("unary symmetric", 300),
+        ("unary symmetric", 1024),
+    } <= widths
     assert {("unary optimized", 300), ("subset", 300), ("subset", 1024)} <= widths
-    assert {("direct", k) for k in (100, 256, 257, 300, 1024, 65_536, 70_000)} <= {block[:2] for block in blocks}
-    assert {("hashed", k) for k in (2, 6, 300, 1024, 70_000, 1_000_000)} <= {block[:2] for block in blocks}
+    assert {("direct", k) for k in (100, 256, 257, 300, 1024, 65_536, 70_000)} <= {
+        block[:2] for block in blocks
+    }
+    assert {("hashed", k) for k in (2, 6, 300, 1024, 70_000, 1_000_000)} <= {
+        block[:2] for block in blocks
+    }
 
 
 # ---- epsilon, cap and frames
@@ -133,7 +169,10 @@ def test_a_cap_refuses_the_same_campaigns(item):
 def test_caps_are_on_both_sides_of_epsilon():
     """By a 40th decimal, where a double or a tolerance would take both for equal."""
     near = [item for item in VECTORS["caps"] if len(item["cap"].partition(".")[2]) == 40]
-    assert Counter(item["allowed"] for item in near) == {True: len(CAMPAIGNS), False: len(CAMPAIGNS)}
+    assert Counter(item["allowed"] for item in near) == {
+        True: len(CAMPAIGNS),
+        False: len(CAMPAIGNS),
+    }
 
 
 @pytest.mark.parametrize("item", VECTORS["frames"])
@@ -198,7 +237,13 @@ def test_a_draw_turns_the_same_bytes_into_the_same_number(item):
 
 
 def assert_positions(item: dict[str, Any]) -> None:
-    found = positions(item["salt"], tuple(item["names"]), tuple(item["texts"]), n_bits=item["bits"], n_hashes=item["hashes"])
+    found = positions(
+        item["salt"],
+        tuple(item["names"]),
+        tuple(item["texts"]),
+        n_bits=item["bits"],
+        n_hashes=item["hashes"],
+    )
     assert list(found) == item["positions"]
 
 
@@ -208,7 +253,9 @@ def assert_draw(item: dict[str, Any]) -> None:
     assert 2 * taken[0] == len(item["random"])
 
 
-@pytest.mark.parametrize("item", VECTORS["blocks"], ids=lambda item: f"{item['mechanism']['name']}-{item['value']}")
+@pytest.mark.parametrize(
+    "item", VECTORS["blocks"], ids=lambda item: f"{item['mechanism']['name']}-{item['value']}"
+)
 def test_a_block_turns_the_same_bytes_into_the_same_output(item):
     assert_block(item)
 
@@ -225,7 +272,9 @@ def assert_block(item: dict[str, Any]) -> None:
 @each("reports")
 def test_a_client_turns_the_same_random_bytes_into_the_same_report(item):
     random = bytes.fromhex(item["random"])
-    report, n_taken = MAKER.encoded(CAMPAIGNS[item["campaign"]], item["record"], random, slot=item["slot"])
+    report, n_taken = MAKER.encoded(
+        CAMPAIGNS[item["campaign"]], item["record"], random, slot=item["slot"]
+    )
     assert report.to_bytes().hex() == item["bytes"]
     assert n_taken == len(random)
 
@@ -292,8 +341,15 @@ def test_a_malformed_twin_is_refused_for_the_same_reason(item):
 
 
 def test_every_reason_is_given_at_least_twice():
-    given = Counter(item["reason"] for section in ("malformed_reports", "malformed_twins") for item in VECTORS[section])
-    assert set(given) == {str(reason) for reason in Reason} - {"conflict", "withdrawn"}  # those need a collector's memory
+    given = Counter(
+        item["reason"]
+        for section in ("malformed_reports", "malformed_twins")
+        for item in VECTORS[section]
+    )
+    assert set(given) == {str(reason) for reason in Reason} - {
+        "conflict",
+        "withdrawn",
+    }  # those need a collector's memory
     assert min(given.values()) >= 2
 
 
@@ -326,7 +382,9 @@ def test_the_format_page_shows_a_true_report():
     campaign = Campaign.from_bytes(text[1].encode())
     assert campaign.id in PAGE
     (item,) = [item for item in EXAMPLES if "record" in item]
-    report, n_taken = MAKER.encoded(campaign, item["record"], bytes.fromhex(item["random"]), slot=item["slot"])
+    report, n_taken = MAKER.encoded(
+        campaign, item["record"], bytes.fromhex(item["random"]), slot=item["slot"]
+    )
     assert report.to_bytes().hex() == item["bytes"]
     assert 2 * n_taken == len(item["random"])
     (twin,) = [item for item in EXAMPLES if "twin" in item]

@@ -19,13 +19,19 @@ ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 VECTORS = json.loads((GOLDEN / "questionnaires.json").read_text(encoding="ascii"))
 FIRST = json.loads((GOLDEN / "vectors.json").read_text(encoding="ascii"))
-CAMPAIGNS = {item["campaign"]: Campaign.from_bytes(item["text"].encode()) for item in VECTORS["campaigns"]}
-SCHEMA = jsonschema.Draft202012Validator(json.loads((ROOT / "docs" / "campaign.schema.json").read_text(encoding="utf-8")))
+CAMPAIGNS = {
+    item["campaign"]: Campaign.from_bytes(item["text"].encode()) for item in VECTORS["campaigns"]
+}
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((ROOT / "docs" / "campaign.schema.json").read_text(encoding="utf-8"))
+)
 PAGE = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
 
 
 def maker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_questionnaires", GOLDEN / "make_questionnaires.py")
+    spec = importlib.util.spec_from_file_location(
+        "make_questionnaires", GOLDEN / "make_questionnaires.py"
+    )
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -66,7 +72,11 @@ def test_a_report_keeps_its_bytes(item):
     assert Report.from_bytes(bytes.fromhex(item["bytes"]), campaign) == report
 
 
-@pytest.mark.parametrize("item", VECTORS["attribute_epsilons"], ids=lambda item: f"{item['campaign']}-{item['attribute']}")
+@pytest.mark.parametrize(
+    "item",
+    VECTORS["attribute_epsilons"],
+    ids=lambda item: f"{item['campaign']}-{item['attribute']}",
+)
 def test_an_attributes_epsilon_is_kept(item):
     assert decimal_up(CAMPAIGNS[item["campaign"]].loss_of(item["attribute"])) == item["epsilon"]
 
@@ -79,7 +89,9 @@ def bytes_of(item: dict[str, Any]) -> bytes:
     return item["text"].encode() if "text" in item else base64.b64decode(item["base64"])
 
 
-@pytest.mark.parametrize("item", VECTORS["refused_campaigns"], ids=lambda item: item.get("why", item.get("vector")))
+@pytest.mark.parametrize(
+    "item", VECTORS["refused_campaigns"], ids=lambda item: item.get("why", item.get("vector"))
+)
 def test_a_campaign_is_refused_for_the_agreed_reason(item):
     with pytest.raises(CampaignError) as refused:
         Campaign.from_bytes(bytes_of(item), expected_id=item.get("id"))
@@ -92,14 +104,20 @@ def test_the_page_lists_every_reason_and_no_other():
     assert set(listed) == {reason.value for reason in CampaignRefusal}
 
 
-@pytest.mark.parametrize("item", [*VECTORS["campaigns"], *FIRST["campaigns"]], ids=lambda item: item["campaign"])
+@pytest.mark.parametrize(
+    "item", [*VECTORS["campaigns"], *FIRST["campaigns"]], ids=lambda item: item["campaign"]
+)
 def test_every_campaign_of_the_vectors_satisfies_the_schema(item):
     SCHEMA.validate(json.loads(item["text"]))
 
 
 @pytest.mark.parametrize(
     "item",
-    [item for item in VECTORS["refused_campaigns"] if item["reason"] in ("schema", "member") and "text" in item],
+    [
+        item
+        for item in VECTORS["refused_campaigns"]
+        if item["reason"] in ("schema", "member") and "text" in item
+    ],
     ids=lambda item: item["why"],
 )
 def test_the_schema_refuses_a_field_that_is_none(item):

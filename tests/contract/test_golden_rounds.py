@@ -10,7 +10,15 @@ from typing import Any
 import jsonschema
 import pytest
 
-from lopub import Campaign, CampaignError, Client, EpsilonTooHigh, MemoryStore, Report, ReportRejected
+from lopub import (
+    Campaign,
+    CampaignError,
+    Client,
+    EpsilonTooHigh,
+    MemoryStore,
+    Report,
+    ReportRejected,
+)
 from lopub.contract.budget import decimal_up
 from lopub.contract.randomness import Randomness
 from lopub.device.series import memorized
@@ -18,8 +26,12 @@ from lopub.device.series import memorized
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 VECTORS = json.loads((GOLDEN / "rounds.json").read_text(encoding="ascii"))
-CAMPAIGNS = {item["campaign"]: Campaign.from_bytes(item["text"].encode()) for item in VECTORS["campaigns"]}
-SCHEMA = jsonschema.Draft202012Validator(json.loads((ROOT / "docs" / "campaign.schema.json").read_text(encoding="utf-8")))
+CAMPAIGNS = {
+    item["campaign"]: Campaign.from_bytes(item["text"].encode()) for item in VECTORS["campaigns"]
+}
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((ROOT / "docs" / "campaign.schema.json").read_text(encoding="utf-8"))
+)
 BEYOND_A_SCHEMA = (
     "more rounds to",
     "a last day",
@@ -47,7 +59,9 @@ MAKER = maker()
 
 
 def each(section: str) -> Any:
-    return pytest.mark.parametrize("item", VECTORS[section], ids=lambda item: item.get("campaign", item.get("why")))
+    return pytest.mark.parametrize(
+        "item", VECTORS[section], ids=lambda item: item.get("campaign", item.get("why"))
+    )
 
 
 def test_the_committed_vectors_are_what_the_maker_writes():
@@ -58,7 +72,10 @@ def test_the_committed_vectors_are_what_the_maker_writes():
 def test_a_campaign_keeps_its_id_and_both_epsilons(item):
     campaign = Campaign.from_bytes(item["text"].encode(), expected_id=item["id"])
     assert campaign.canonical_bytes == item["text"].encode()
-    assert (decimal_up(campaign.loss), decimal_up(campaign.lifetime_loss)) == (item["epsilon"], item["lifetime_epsilon"])
+    assert (decimal_up(campaign.loss), decimal_up(campaign.lifetime_loss)) == (
+        item["epsilon"],
+        item["lifetime_epsilon"],
+    )
     SCHEMA.validate(json.loads(item["text"]))
 
 
@@ -133,4 +150,6 @@ def test_the_schema_refuses_what_a_schema_can(item):
 
 def test_the_vectors_hold_every_mechanism_that_can_keep_an_answer_jointly_and_separately():
     kept = {(c.mechanism.name, c.jointly) for c in CAMPAIGNS.values() if c.mechanism.permanent}
-    assert kept == {(name, jointly) for name in ("direct", "unary", "bloom") for jointly in (True, False)}
+    assert kept == {
+        (name, jointly) for name in ("direct", "unary", "bloom") for jointly in (True, False)
+    }

@@ -46,7 +46,9 @@ def test_a_filter_of_more_than_64_hashes_is_refused_before_it_is_derived():
 
 
 @pytest.mark.parametrize(("extra", "expected"), [(0, 4), (1, 6)])
-def test_rows_that_are_too_many_to_compare_are_taken_at_their_bound(extra: int, expected: int, monkeypatch: pytest.MonkeyPatch):
+def test_rows_that_are_too_many_to_compare_are_taken_at_their_bound(
+    extra: int, expected: int, monkeypatch: pytest.MonkeyPatch
+):
     """Up to 256 candidates the largest distance is measured, above it the bound stands for it: never too small."""
     many = IntegerRange(name="n", minimum=1, maximum=MOST_COMPARED + extra)
     channel = BloomChannel((many,), 64, 3, UNIT // 4, "0")
@@ -61,7 +63,9 @@ def test_a_long_text_that_is_almost_a_number_is_refused():
 
 
 def test_a_twin_of_another_campaign_is_counted_as_such():
-    twin = json.loads(Client(campaign(epsilon=1), store=MemoryStore()).encode({"a": True, "b": False}).to_json())
+    twin = json.loads(
+        Client(campaign(epsilon=1), store=MemoryStore()).encode({"a": True, "b": False}).to_json()
+    )
     with pytest.raises(ReportRejected) as refusal:
         Report.from_json(json.dumps(twin), campaign(flip_probability="0.5"))
     assert refusal.value.reason is Reason.CAMPAIGN
@@ -78,7 +82,9 @@ def test_a_report_too_long_to_frame_is_refused():
 
 
 def test_any_text_may_name_a_respondent():
-    assert Client(campaign(epsilon=1), store=MemoryStore(), respondent="\ud800").encode({"a": True, "b": False})
+    assert Client(campaign(epsilon=1), store=MemoryStore(), respondent="\ud800").encode(
+        {"a": True, "b": False}
+    )
 
 
 def test_a_record_that_is_none_is_refused():
@@ -97,14 +103,18 @@ def test_sixteen_lists_within_each_other_are_read():
         parse(b"[" * 16 + b"[1]" + b"]" * 16)
 
 
-def test_a_file_system_without_hard_links_still_refuses_to_overwrite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_system_without_hard_links_still_refuses_to_overwrite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     def no_links(*_: object) -> None:
         raise OSError(errno.EPERM, "no links here")
 
     monkeypatch.setattr(os, "link", no_links)
     write_whole(tmp_path / "new", b"whole")
     assert (tmp_path / "new").read_bytes() == b"whole"
-    monkeypatch.setattr(Path, "exists", lambda self: False)  # the name is taken after the first look
+    monkeypatch.setattr(
+        Path, "exists", lambda self: False
+    )  # the name is taken after the first look
     with pytest.raises(StoreError, match="exists already"):
         write_whole(tmp_path / "new", b"other")
     assert (tmp_path / "new").read_bytes() == b"whole"

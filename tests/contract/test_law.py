@@ -45,7 +45,10 @@ def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def encoded(campaign: Campaign, record: laws.Record, n: int) -> list[bytes]:
     """The client's path, from candidate numbers to wire bytes."""
-    return [client.randomized(campaign, record, slot=0, randomness=Randomness()).to_bytes() for _ in range(n)]
+    return [
+        client.randomized(campaign, record, slot=0, randomness=Randomness()).to_bytes()
+        for _ in range(n)
+    ]
 
 
 # ---- the client obeys its law
@@ -82,21 +85,35 @@ def test_every_position_of_a_separately_randomized_report_has_the_stated_rate(na
     assert laws.violations(encoded, wished(name, *SIZES, jointly=False)) == []
 
 
-JOINT_VIEWS = [(name, view) for name in ("bloom", "subset", "direct") for view in (Sample(2), LISTED, FILLED)][::2]
+JOINT_VIEWS = [
+    (name, view) for name in ("bloom", "subset", "direct") for view in (Sample(2), LISTED, FILLED)
+][::2]
 JOINT_VIEWS += [("hashed", FILLED)]
 SEPARATE_VIEWS = [("unary symmetric", Sample(2)), ("unary optimized", LISTED), ("hashed", LISTED)]
 
 
 @pytest.mark.usefixtures("seeded")
 @pytest.mark.parametrize(("name", "view"), JOINT_VIEWS, ids=str)
-def test_a_jointly_randomized_view_is_drawn_by_its_rule_whatever_the_answers(name: str, view: ViewRule) -> None:
-    assert laws.violations(encoded, wished(name, *SIZES, view=view, jointly=True), records=TWO_RECORDS) == []
+def test_a_jointly_randomized_view_is_drawn_by_its_rule_whatever_the_answers(
+    name: str, view: ViewRule
+) -> None:
+    assert (
+        laws.violations(encoded, wished(name, *SIZES, view=view, jointly=True), records=TWO_RECORDS)
+        == []
+    )
 
 
 @pytest.mark.usefixtures("seeded")
 @pytest.mark.parametrize(("name", "view"), SEPARATE_VIEWS, ids=str)
-def test_a_separately_randomized_view_is_drawn_by_its_rule_whatever_the_answers(name: str, view: ViewRule) -> None:
-    assert laws.violations(encoded, wished(name, *SIZES, view=view, jointly=False), records=TWO_RECORDS) == []
+def test_a_separately_randomized_view_is_drawn_by_its_rule_whatever_the_answers(
+    name: str, view: ViewRule
+) -> None:
+    assert (
+        laws.violations(
+            encoded, wished(name, *SIZES, view=view, jointly=False), records=TWO_RECORDS
+        )
+        == []
+    )
 
 
 FIVE = (2, 3, 2, 4, 3)
@@ -106,7 +123,9 @@ RULES = [*(Sample(k) for k in range(1, 6)), *(Fill(cells) for cells in (4, 6, 8,
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_a_view_of_five_attributes_has_exactly_the_law_of_its_rule(rule: ViewRule) -> None:
     campaign = wished("direct", *FIVE, view=rule, jointly=True)
-    assert laws.distribution(lambda randomness: rule.draw(FIVE, randomness)) == laws.view_law(campaign)
+    assert laws.distribution(lambda randomness: rule.draw(FIVE, randomness)) == laws.view_law(
+        campaign
+    )
 
 
 def test_a_listed_view_has_exactly_the_law_of_its_weights() -> None:
@@ -117,7 +136,12 @@ def test_a_listed_view_has_exactly_the_law_of_its_weights() -> None:
 def test_the_operating_systems_own_randomness_obeys_the_law() -> None:
     """Not seeded: some hundred tests at 1e-9 with twice the reports needed, so chance fails it once in millions of runs."""
     campaign, records = wished("bloom", 2, 2, jointly=False), [(0, 1)]
-    assert laws.violations(encoded, campaign, records=records, n=2 * laws.enough_reports(campaign, records)) == []
+    assert (
+        laws.violations(
+            encoded, campaign, records=records, n=2 * laws.enough_reports(campaign, records)
+        )
+        == []
+    )
 
 
 # ---- the harness catches what is a little wrong
@@ -126,31 +150,43 @@ Patch = tuple[object, str, Callable[..., object]]
 
 
 def one_position_left_bare(channel: BloomChannel, candidate: int, randomness: Randomness) -> int:
-    return channel.filters[candidate] ^ randomness.changes(channel.n_bits, channel.change_units, UNIT) & ~(1 << 3)
+    return channel.filters[candidate] ^ randomness.changes(
+        channel.n_bits, channel.change_units, UNIT
+    ) & ~(1 << 3)
 
 
 def ones_never_turned_to_zero(channel: BloomChannel, candidate: int, randomness: Randomness) -> int:
-    return channel.filters[candidate] | randomness.changes(channel.n_bits, channel.change_units, UNIT)
+    return channel.filters[candidate] | randomness.changes(
+        channel.n_bits, channel.change_units, UNIT
+    )
 
 
 def f_used_for_half_of_f(channel: BloomChannel, candidate: int, randomness: Randomness) -> int:
-    return channel.filters[candidate] ^ randomness.changes(channel.n_bits, 2 * channel.change_units, UNIT)
+    return channel.filters[candidate] ^ randomness.changes(
+        channel.n_bits, 2 * channel.change_units, UNIT
+    )
 
 
 def all_bits_changed_together(channel: BloomChannel, candidate: int, randomness: Randomness) -> int:
     """Each bit alone has the stated rate."""
     everything = (1 << channel.n_bits) - 1
-    return channel.filters[candidate] ^ everything * randomness.changes(1, channel.change_units, UNIT)
+    return channel.filters[candidate] ^ everything * randomness.changes(
+        1, channel.change_units, UNIT
+    )
 
 
-def the_same_noise_in_every_block(channel: SymmetricChannel, candidate: int, randomness: Randomness) -> int:
+def the_same_noise_in_every_block(
+    channel: SymmetricChannel, candidate: int, randomness: Randomness
+) -> int:
     """Each block alone has the stated law."""
     if "shared" not in vars(randomness):
         vars(randomness)["shared"] = randomness.changes(max(SIZES), channel.change_units, UNIT)
     return 1 << candidate ^ vars(randomness)["shared"] & ((1 << channel.n_candidates) - 1)
 
 
-def the_last_candidate_told_more_plainly(channel: SymmetricChannel, candidate: int, randomness: Randomness) -> int:
+def the_last_candidate_told_more_plainly(
+    channel: SymmetricChannel, candidate: int, randomness: Randomness
+) -> int:
     units = channel.change_units // (2 if candidate == channel.n_candidates - 1 else 1)
     return 1 << candidate ^ randomness.changes(channel.n_candidates, units, UNIT)
 
@@ -171,7 +207,9 @@ def coin_missing(channel: OptimizedChannel, candidate: int, randomness: Randomne
 
 def coin_ignored(channel: OptimizedChannel, candidate: int, randomness: Randomness) -> int:
     """The true bit is noise as any other."""
-    return sum((randomness.below(channel.odds + UNIT) < UNIT) << i for i in range(channel.n_candidates))
+    return sum(
+        (randomness.below(channel.odds + UNIT) < UNIT) << i for i in range(channel.n_candidates)
+    )
 
 
 def true_cell_never_dropped(channel: SubsetChannel, candidate: int, randomness: Randomness) -> int:
@@ -180,7 +218,9 @@ def true_cell_never_dropped(channel: SubsetChannel, candidate: int, randomness: 
     return sum(1 << cell for cell in cells)
 
 
-def neighbours_drawn_together(channel: SubsetChannel, candidate: int, randomness: Randomness) -> int:
+def neighbours_drawn_together(
+    channel: SubsetChannel, candidate: int, randomness: Randomness
+) -> int:
     """Each cell alone has the stated rate, but the others are a run of neighbours, not a random subset."""
     held = randomness.below(channel.all_units) < channel.holding_units
     others = channel.n_candidates - 1
@@ -191,7 +231,9 @@ def neighbours_drawn_together(channel: SubsetChannel, candidate: int, randomness
     return sum(1 << cell for cell in cells)
 
 
-def keep_of_one_cell_too_many(channel: DirectChannel, candidate: int, randomness: Randomness) -> int:
+def keep_of_one_cell_too_many(
+    channel: DirectChannel, candidate: int, randomness: Randomness
+) -> int:
     """keep = (A - U) / (A + K U), where K - 1 should stand; what is not kept is uniform as it should be."""
     kept = randomness.below(channel.odds + channel.n_candidates * UNIT) < channel.kept_units
     return channel.output(candidate if kept else randomness.below(channel.n_candidates))
@@ -251,7 +293,9 @@ def a_digit_too_few(channel: HashedChannel) -> int:
 
 def coefficients_never_zero(channel: HashedChannel, function: int, candidate: int) -> int:
     """No two cells of a line fall together."""
-    coefficients, digits = (laws.digits_of(x, channel.n_values, channel.n_digits) for x in (function, candidate))
+    coefficients, digits = (
+        laws.digits_of(x, channel.n_values, channel.n_digits) for x in (function, candidate)
+    )
     return laws.fallen([coefficient or 1 for coefficient in coefficients], digits, channel.n_values)
 
 
@@ -288,7 +332,9 @@ def weights_forgotten(rule: Listed, sizes: Clique, randomness: Randomness) -> Cl
     return rule.sets[randomness.below(len(rule.sets))]
 
 
-def chosen_by_an_answer(campaign: Campaign, candidates: laws.Record, *, slot: int, randomness: Randomness) -> object:
+def chosen_by_an_answer(
+    campaign: Campaign, candidates: laws.Record, *, slot: int, randomness: Randomness
+) -> object:
     """Who answers 1 first, and got a view without that attribute, draws once more."""
     report = RANDOMIZED(campaign, candidates, slot=slot, randomness=randomness)
     if candidates[0] and 0 not in report.view(campaign):
@@ -296,7 +342,9 @@ def chosen_by_an_answer(campaign: Campaign, candidates: laws.Record, *, slot: in
     return report
 
 
-def id_made_of_the_record(campaign: Campaign, candidates: laws.Record, *, slot: int, randomness: Randomness) -> object:
+def id_made_of_the_record(
+    campaign: Campaign, candidates: laws.Record, *, slot: int, randomness: Randomness
+) -> object:
     """One bit of the id is the first answer."""
     report = RANDOMIZED(campaign, candidates, slot=slot, randomness=randomness)
     first = report.id[0] & ~1 | candidates[0] & 1
@@ -355,7 +403,9 @@ def name_of(part: object) -> str:
 
 @pytest.mark.usefixtures("seeded")
 @pytest.mark.parametrize(("name", "patch", "more"), MUTANTS, ids=name_of)
-def test_the_law_refuses(name: str, patch: Patch, more: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_law_refuses(
+    name: str, patch: Patch, more: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     campaign = wished(name, *SIZES, **{"jointly": False, **more})
     n = laws.enough_reports(campaign, TWO_RECORDS)
     monkeypatch.setattr(*patch)
@@ -408,15 +458,22 @@ def test_every_position_of_a_wide_block_has_the_stated_rate(name: str) -> None:
 
 
 def bits_from_64_on_left_bare(channel: BloomChannel, candidate: int, randomness: Randomness) -> int:
-    return channel.filters[candidate] ^ randomness.changes(channel.n_bits, channel.change_units, UNIT) % 2**64
+    return (
+        channel.filters[candidate]
+        ^ randomness.changes(channel.n_bits, channel.change_units, UNIT) % 2**64
+    )
 
 
 def last_byte_left_bare(channel: BloomChannel, candidate: int, randomness: Randomness) -> int:
-    return channel.filters[candidate] ^ randomness.changes(channel.n_bits, channel.change_units, UNIT) % 2 ** (channel.n_bits - 8)
+    return channel.filters[candidate] ^ randomness.changes(
+        channel.n_bits, channel.change_units, UNIT
+    ) % 2 ** (channel.n_bits - 8)
 
 
 def last_bit_left_bare(channel: BloomChannel, candidate: int, randomness: Randomness) -> int:
-    return channel.filters[candidate] ^ randomness.changes(channel.n_bits, channel.change_units, UNIT) % 2 ** (channel.n_bits - 1)
+    return channel.filters[candidate] ^ randomness.changes(
+        channel.n_bits, channel.change_units, UNIT
+    ) % 2 ** (channel.n_bits - 1)
 
 
 def a_words_noise_repeated(channel: BloomChannel, candidate: int, randomness: Randomness) -> int:
@@ -425,22 +482,33 @@ def a_words_noise_repeated(channel: BloomChannel, candidate: int, randomness: Ra
     return channel.filters[candidate] ^ sum(word << at for at in range(0, channel.n_bits, 64))
 
 
-def single_bits_from_64_on_left_bare(channel: SymmetricChannel, candidate: int, randomness: Randomness) -> int:
-    return 1 << candidate ^ randomness.changes(channel.n_candidates, channel.change_units, UNIT) % 2**64
+def single_bits_from_64_on_left_bare(
+    channel: SymmetricChannel, candidate: int, randomness: Randomness
+) -> int:
+    return (
+        1 << candidate
+        ^ randomness.changes(channel.n_candidates, channel.change_units, UNIT) % 2**64
+    )
 
 
-def draws_for_64_positions_only(channel: OptimizedChannel, candidate: int, randomness: Randomness) -> int:
+def draws_for_64_positions_only(
+    channel: OptimizedChannel, candidate: int, randomness: Randomness
+) -> int:
     """From 64 on the true bit shows, and the others are zeros."""
     drawn = OPTIMIZED(OptimizedChannel(64, channel.odds), min(candidate, 63), randomness)
     return drawn if candidate < 64 else drawn | 1 << candidate
 
 
-def coin_of_the_last_candidate_forgotten(channel: OptimizedChannel, candidate: int, randomness: Randomness) -> int:
+def coin_of_the_last_candidate_forgotten(
+    channel: OptimizedChannel, candidate: int, randomness: Randomness
+) -> int:
     output = OPTIMIZED(channel, candidate, randomness)
     return output | 1 << candidate if candidate == channel.n_candidates - 1 else output
 
 
-def others_among_the_first_256(channel: SubsetChannel, candidate: int, randomness: Randomness) -> int:
+def others_among_the_first_256(
+    channel: SubsetChannel, candidate: int, randomness: Randomness
+) -> int:
     held = randomness.below(channel.all_units) < channel.holding_units
     drawn = randomness.prefix(min(channel.n_candidates - 1, 256), channel.subset_size)
     cells = [cell + (cell >= candidate) for cell in drawn]
@@ -461,14 +529,19 @@ def uniform_below(most: int) -> Callable[..., int]:
 
     def in_a_wrong_range(channel: DirectChannel, candidate: int, randomness: Randomness) -> int:
         kept = randomness.below(channel.all_units) < channel.kept_units
-        return channel.output(candidate if kept else randomness.below(min(most, channel.n_candidates)))
+        return channel.output(
+            candidate if kept else randomness.below(min(most, channel.n_candidates))
+        )
 
     return in_a_wrong_range
 
 
 def high_byte_lost(channel: DirectChannel, cell: int) -> int:
     return int.from_bytes(
-        (cell % 256 ** (channel.n_bytes - 1) if channel.n_bytes > 1 else cell).to_bytes(channel.n_bytes), "little"
+        (cell % 256 ** (channel.n_bytes - 1) if channel.n_bytes > 1 else cell).to_bytes(
+            channel.n_bytes
+        ),
+        "little",
     )
 
 
@@ -495,7 +568,10 @@ WIDE_MUTANTS: list[tuple[str, Patch]] = [
     ("bloom of 128 bits", (BloomChannel, "randomize", a_words_noise_repeated)),
     ("unary symmetric of 100", (SymmetricChannel, "randomize", single_bits_from_64_on_left_bare)),
     ("unary optimized of 100", (OptimizedChannel, "randomize", draws_for_64_positions_only)),
-    ("unary optimized of 100", (OptimizedChannel, "randomize", coin_of_the_last_candidate_forgotten)),
+    (
+        "unary optimized of 100",
+        (OptimizedChannel, "randomize", coin_of_the_last_candidate_forgotten),
+    ),
     ("subset of 300", (SubsetChannel, "randomize", others_among_the_first_256)),
     ("subset of 100", (SubsetChannel, "randomize", last_cell_never_drawn)),
     ("direct of 70,000", (DirectChannel, "randomize", uniform_below(65_536))),
@@ -512,11 +588,15 @@ WIDE_MUTANTS: list[tuple[str, Patch]] = [
 
 @pytest.mark.usefixtures("seeded")
 @pytest.mark.parametrize(("name", "patch"), WIDE_MUTANTS, ids=name_of)
-def test_the_law_of_wide_blocks_refuses(name: str, patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_law_of_wide_blocks_refuses(
+    name: str, patch: Patch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     channel = WIDE[name]
     candidates = {channel.n_candidates - 1, channel.n_candidates // 2}
     monkeypatch.setattr(*patch)
-    assert any(laws.wide_violations(channel, candidate, n_wide(channel)) for candidate in candidates)
+    assert any(
+        laws.wide_violations(channel, candidate, n_wide(channel)) for candidate in candidates
+    )
 
 
 # ---- many attributes
@@ -526,9 +606,13 @@ MANY = 300
 
 def many_views(rule: ViewRule) -> list[str]:
     """What is wrong with views of 300 alike attributes, three of which are in each."""
-    drawn = Counter(position for _ in range(N_MANY) for position in rule.draw((2,) * MANY, Randomness()))
+    drawn = Counter(
+        position for _ in range(N_MANY) for position in rule.draw((2,) * MANY, Randomness())
+    )
     counts = laws.np.array([drawn[position] for position in range(max(MANY, *drawn))])
-    return laws.misfits("attribute", counts, N_MANY, [3 / MANY] * MANY + [0.0] * (len(counts) - MANY))
+    return laws.misfits(
+        "attribute", counts, N_MANY, [3 / MANY] * MANY + [0.0] * (len(counts) - MANY)
+    )
 
 
 N_MANY = 8000
@@ -596,12 +680,19 @@ def test_below_one_takes_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @SETTLED
-@given(n=st.integers(2, 2**80) | st.integers(2**320, 2**331), stream=st.binary(min_size=400, max_size=400))
-def test_below_is_the_first_number_of_the_stream_that_is_small_enough(n: int, stream: bytes) -> None:
+@given(
+    n=st.integers(2, 2**80) | st.integers(2**320, 2**331),
+    stream=st.binary(min_size=400, max_size=400),
+)
+def test_below_is_the_first_number_of_the_stream_that_is_small_enough(
+    n: int, stream: bytes
+) -> None:
     """As many bytes as n - 1 needs, big-endian, surplus high bits cleared."""
     n_bits = (n - 1).bit_length()
     n_bytes = -(-n_bits // 8)
-    numbers = [int.from_bytes(stream[at : at + n_bytes]) % 2**n_bits for at in range(0, 400, n_bytes)]
+    numbers = [
+        int.from_bytes(stream[at : at + n_bytes]) % 2**n_bits for at in range(0, 400, n_bytes)
+    ]
     with pytest.MonkeyPatch.context() as patch:
         serve(patch, stream)
         assert Randomness().below(n) == next((number for number in numbers if number < n), 0)
@@ -627,7 +718,9 @@ def test_below_keeps_the_last_number_and_throws_away_the_next(n: int) -> None:
 def below_letting_through(extra: int) -> Callable[[Randomness, int], int]:
     def below(randomness: Randomness, n: int) -> int:
         n_bits = (n - 1).bit_length()
-        while (drawn := int.from_bytes(randomness.take((n_bits + 7) // 8)) % 2**n_bits) >= n + extra:
+        while (
+            drawn := int.from_bytes(randomness.take((n_bits + 7) // 8)) % 2**n_bits
+        ) >= n + extra:
             pass
         return drawn
 
@@ -642,7 +735,9 @@ def below_of_64_bits(randomness: Randomness, n: int) -> int:
 
 
 @pytest.mark.parametrize("n", LARGE)
-@pytest.mark.parametrize("below", [below_letting_through(1), below_letting_through(-1), below_of_64_bits])
+@pytest.mark.parametrize(
+    "below", [below_letting_through(1), below_letting_through(-1), below_of_64_bits]
+)
 def test_a_rejection_that_is_off_by_one_or_by_its_width_is_told(
     n: int, below: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -668,9 +763,14 @@ def planes_of(n_bits: int, change_units: int, unit: int) -> tuple[int, int]:
 def expected_changes(n_bits: int, change_units: int, unit: int, stream: bytes) -> int:
     """The number of bit i: bit i of each plane, inverted, the lowest plane first; planes that cannot matter as zeros."""
     n_bytes, n_planes = planes_of(n_bits, change_units, unit)
-    planes = [int.from_bytes(stream[j * n_bytes : (j + 1) * n_bytes], "little") for j in range(n_planes)]
+    planes = [
+        int.from_bytes(stream[j * n_bytes : (j + 1) * n_bytes], "little") for j in range(n_planes)
+    ]
     lowest = unit.bit_length() - 1 - n_planes
-    numbers = [sum((~plane >> i & 1) << (lowest + j) for j, plane in enumerate(planes)) for i in range(n_bits)]
+    numbers = [
+        sum((~plane >> i & 1) << (lowest + j) for j, plane in enumerate(planes))
+        for i in range(n_bits)
+    ]
     return sum((number < change_units) << i for i, number in enumerate(numbers))
 
 
@@ -682,22 +782,30 @@ def changes_of(n_bits: int, change_units: int, unit: int, stream: bytes) -> int:
 
 @SETTLED
 @given(n_bits=st.integers(1, 40), noise=units, stream=st.binary(min_size=160, max_size=160))
-def test_a_bit_changes_exactly_where_its_number_is_below_change_units(n_bits: int, noise: tuple[int, int], stream: bytes) -> None:
+def test_a_bit_changes_exactly_where_its_number_is_below_change_units(
+    n_bits: int, noise: tuple[int, int], stream: bytes
+) -> None:
     assert changes_of(n_bits, *noise, stream) == expected_changes(n_bits, *noise, stream)
 
 
 @pytest.mark.parametrize("n_bits", [63, 64, 65, 127, 128, 129, 300, 1024, 8192])
 @pytest.mark.parametrize("change_units", [1, UNIT // 4, 858_993_459, UNIT // 2 - 1])
-def test_a_bit_of_a_wide_block_changes_exactly_where_its_number_is_below_change_units(n_bits: int, change_units: int) -> None:
+def test_a_bit_of_a_wide_block_changes_exactly_where_its_number_is_below_change_units(
+    n_bits: int, change_units: int
+) -> None:
     if n_bits > 1024 and change_units != UNIT // 4:
         pytest.skip("two planes show it")
     stream = random.Random(SEED + n_bits).randbytes(32 * ((n_bits + 7) // 8))
-    assert changes_of(n_bits, change_units, UNIT, stream) == expected_changes(n_bits, change_units, UNIT, stream)
+    assert changes_of(n_bits, change_units, UNIT, stream) == expected_changes(
+        n_bits, change_units, UNIT, stream
+    )
 
 
 @SETTLED
 @given(n_bits=st.integers(1, 40), noise=units, stream=st.binary(min_size=168, max_size=168))
-def test_planes_below_the_lowest_set_bit_are_not_drawn(n_bits: int, noise: tuple[int, int], stream: bytes) -> None:
+def test_planes_below_the_lowest_set_bit_are_not_drawn(
+    n_bits: int, noise: tuple[int, int], stream: bytes
+) -> None:
     n_bytes, n_planes = planes_of(n_bits, *noise)
     with pytest.MonkeyPatch.context() as patch:
         serve(patch, stream)
@@ -707,7 +815,9 @@ def test_planes_below_the_lowest_set_bit_are_not_drawn(n_bits: int, noise: tuple
 
 
 @pytest.mark.parametrize("change_units", range(1, 8))
-def test_two_bits_change_independently_with_exactly_the_stated_probability(change_units: int) -> None:
+def test_two_bits_change_independently_with_exactly_the_stated_probability(
+    change_units: int,
+) -> None:
     """All planes of two bits over a unit of 8."""
     masks: Counter[int] = Counter()
     for planes in product(range(4), repeat=3):
@@ -715,7 +825,12 @@ def test_two_bits_change_independently_with_exactly_the_stated_probability(chang
             serve(patch, bytes(planes))
             masks[Randomness().changes(2, change_units, 8)] += 1
     kept = 8 - change_units
-    assert masks == {0: kept * kept, 1: change_units * kept, 2: kept * change_units, 3: change_units * change_units}
+    assert masks == {
+        0: kept * kept,
+        1: change_units * kept,
+        2: kept * change_units,
+        3: change_units * change_units,
+    }
 
 
 @SETTLED
@@ -742,7 +857,13 @@ def test_every_report_starts_a_stream_of_its_own(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_client_takes_no_seed_or_source() -> None:
-    assert list(inspect.signature(Client).parameters) == ["campaign", "epsilon_cap", "lifetime_cap", "store", "respondent"]
+    assert list(inspect.signature(Client).parameters) == [
+        "campaign",
+        "epsilon_cap",
+        "lifetime_cap",
+        "store",
+        "respondent",
+    ]
     assert list(inspect.signature(Client.encode).parameters) == ["self", "record"]
 
 

@@ -40,7 +40,11 @@ ALWAYS = [
     "sixty_lists_of_sixty_four_options",
     "a_condition_as_deep_as_json_may_be",
 ]
-LEGITIMATE = [name for name in heavy.HEAVY if list(heavy.HEAVY).index(name) < list(heavy.HEAVY).index("wide_integers")]
+LEGITIMATE = [
+    name
+    for name in heavy.HEAVY
+    if list(heavy.HEAVY).index(name) < list(heavy.HEAVY).index("wide_integers")
+]
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +72,10 @@ def test_a_large_campaign_that_people_may_want_is_loaded(name, measurements):
 
 def test_refusals_are_one_short_sentence(measurements):
     """A text of the file that is quoted is cut short."""
-    assert all(len(str(found["outcome"])) < 300 and "\n" not in str(found["outcome"]) for found in measurements.values())
+    assert all(
+        len(str(found["outcome"])) < 300 and "\n" not in str(found["outcome"])
+        for found in measurements.values()
+    )
 
 
 # ---- the limits, to the last
@@ -81,7 +88,9 @@ def booleans(n: int) -> Domain:
 def test_candidates_of_all_attributes_are_limited_together():
     wide = [IntegerRange(name=name, minimum=1, maximum=2**16) for name in "abcd"]
     assert sum(Domain(tuple(wide)).sizes) == 262_144
-    with pytest.raises(DomainError, match="may have 262,144 candidates in all, got 262,146; use bins"):
+    with pytest.raises(
+        DomainError, match="may have 262,144 candidates in all, got 262,146; use bins"
+    ):
         Domain((*wide, Boolean(name="e")))
 
 
@@ -97,14 +106,18 @@ def test_the_attributes_named_in_listed_views_are_limited_together():
     names = domain.names
     sets = [((*names[:i], *names[i + 1 :]), 1) for i in range(32)]  # 32 * 4,095 names
     assert len(Listed.of(domain, [*sets, (names[:32], 1)]).sets) == 33
-    with pytest.raises(CampaignError, match="may name 131,072 attributes in all its sets together, got 131,073"):
+    with pytest.raises(
+        CampaignError, match="may name 131,072 attributes in all its sets together, got 131,073"
+    ):
         Listed.of(domain, [*sets, (names[:33], 1)])
 
 
 def test_translations_are_limited():
     languages = [f"aa-{i:x}" for i in range(4097)]
     assert Terms(name="t", translations=dict.fromkeys(languages[:4096], Translation()))
-    with pytest.raises(CampaignError, match="translations may name at most 4,096 languages, got 4,097"):
+    with pytest.raises(
+        CampaignError, match="translations may name at most 4,096 languages, got 4,097"
+    ):
         Terms(name="t", translations=dict.fromkeys(languages, Translation()))
 
 
@@ -122,7 +135,8 @@ def test_hashed_positions_are_limited(n_hashes, fits):
         assert make_campaign(domain, Terms(name="t"), wish)
     else:
         with pytest.raises(
-            CampaignError, match="65,536 cells with 5 hashes have 327,680 positions in their filters, more than the"
+            CampaignError,
+            match="65,536 cells with 5 hashes have 327,680 positions in their filters, more than the",
         ):
             make_campaign(domain, Terms(name="t"), wish)
 
@@ -135,21 +149,29 @@ def test_hashed_bytes_are_limited(n_letters, fits):
     if fits:
         mechanism.check_codes([(attribute,)])
     else:
-        with pytest.raises(CampaignError, match="hashed from more than 33,554,432 bytes of names and candidates"):
+        with pytest.raises(
+            CampaignError, match="hashed from more than 33,554,432 bytes of names and candidates"
+        ):
             mechanism.check_codes([(attribute,)])
 
 
 def test_sets_that_are_tried_to_find_the_views_of_joint_filters_are_limited():
     """Ninety booleans make 4,005 pairs, which is few enough; ninety-one make 4,095; ninety-two 4,186 views, which is too many."""
-    wish = CampaignRequest(flip_probability="0.5", n_bits=64, n_hashes=4, view=Sample(2), jointly=True)
+    wish = CampaignRequest(
+        flip_probability="0.5", n_bits=64, n_hashes=4, view=Sample(2), jointly=True
+    )
     assert make_campaign(booleans(91), Terms(name="t"), wish)
-    with pytest.raises(CampaignError, match="at most 4,096 views, found among 16,384 sets of attributes"):
+    with pytest.raises(
+        CampaignError, match="at most 4,096 views, found among 16,384 sets of attributes"
+    ):
         make_campaign(booleans(92), Terms(name="t"), wish)
 
 
 def test_a_campaign_that_nobody_could_load_is_not_named():
     terms = Terms(name="t", consent="x" * LONGEST_FILE)
-    with pytest.raises(CampaignError, match=r"a campaign may have at most 4,194,304 bytes, got 4,19\d,\d\d\d"):
+    with pytest.raises(
+        CampaignError, match=r"a campaign may have at most 4,194,304 bytes, got 4,19\d,\d\d\d"
+    ):
         make_campaign(booleans(2), terms, CampaignRequest(epsilon=1))
 
 
@@ -157,10 +179,14 @@ def test_a_campaign_that_nobody_could_load_is_not_named():
 def test_signs_that_open_lists_and_objects_are_limited_in_texts_too(extra):
     campaign = make_campaign(booleans(2), Terms(name="t", consent="{"), CampaignRequest(epsilon=1))
     opened = campaign.canonical_bytes.count(b"{") + campaign.canonical_bytes.count(b"[")
-    consent = "{[" * ((MOST_OPENED - opened + 1) // 2) + "{" * ((MOST_OPENED - opened + 1) % 2 + extra)
+    consent = "{[" * ((MOST_OPENED - opened + 1) // 2) + "{" * (
+        (MOST_OPENED - opened + 1) % 2 + extra
+    )
     data = campaign.canonical_bytes.replace(b'"consent":"{"', f'"consent":"{consent}"'.encode())
     if extra:
-        with pytest.raises(CampaignError, match=r"at most 262,144 of the signs \{ and \[, got 262,145"):
+        with pytest.raises(
+            CampaignError, match=r"at most 262,144 of the signs \{ and \[, got 262,145"
+        ):
             Campaign.from_bytes(data)
     else:
         assert Campaign.from_bytes(data).terms.consent == consent
@@ -176,7 +202,10 @@ def test_what_is_normalized_is_assigned_in_every_version_from_14_on():
     assert not [code for code in settled if unicodedata.category(chr(code)) in ("Cn", "Cs", "Co")]
 
 
-@pytest.mark.parametrize("newer", ["\U0001fae9", "\U00016d67\U00016d67", "e\u0897\u0378\u0301", "\U0001f6dc", "\U000323af"])
+@pytest.mark.parametrize(
+    "newer",
+    ["\U0001fae9", "\U00016d67\U00016d67", "e\u0897\u0378\u0301", "\U0001f6dc", "\U000323af"],
+)
 def test_a_character_that_unicode_14_does_not_have_stands_for_itself(newer):
     """Two of U+16D67 are one character from Unicode 16.0 on, and U+0897 is a mark then; no program may look at that."""
     assert normalize(newer) == newer
@@ -185,13 +214,19 @@ def test_a_character_that_unicode_14_does_not_have_stands_for_itself(newer):
 
 @pytest.mark.parametrize("code", [0xFFFE, 0xFFFF, 0xFDD0, 0x1FFFF, 0x10FFFF])
 def test_a_code_point_that_is_no_character_is_refused(code):
-    with pytest.raises(CampaignError, match=rf"a text contains U\+{code:04X}, which is not a character"):
+    with pytest.raises(
+        CampaignError, match=rf"a text contains U\+{code:04X}, which is not a character"
+    ):
         normalize(chr(code))
-    with pytest.raises(DomainError, match=rf"a value of attribute 'x': a text contains U\+{code:04X}"):
+    with pytest.raises(
+        DomainError, match=rf"a value of attribute 'x': a text contains U\+{code:04X}"
+    ):
         Categorical(name="x", values=("a", chr(code)))
 
 
-@pytest.mark.parametrize("text", ["🫠", "東京", "é", "\ue000", "\U0010fffd", "क्षि", "ก็", "👩‍👩‍👧‍👦", "\u0301"])
+@pytest.mark.parametrize(
+    "text", ["🫠", "東京", "é", "\ue000", "\U0010fffd", "क्षि", "ก็", "👩‍👩‍👧‍👦", "\u0301"]
+)
 def test_what_people_write_is_taken(text):
     assert normalize(text) == text
 
@@ -226,7 +261,11 @@ def test_a_hostile_answer_is_refused_quickly():
 
 def test_a_newline_before_a_mark_is_in_normal_form():
     """In the file it is the letter n before the mark, and a program that looked at the file as a whole would compose the two."""
-    campaign = make_campaign(booleans(2), Terms(name="t", title="\n\u0303"), CampaignRequest(epsilon=1, view=AllAttributes()))
+    campaign = make_campaign(
+        booleans(2),
+        Terms(name="t", title="\n\u0303"),
+        CampaignRequest(epsilon=1, view=AllAttributes()),
+    )
     assert Campaign.from_bytes(campaign.canonical_bytes).terms.title == "\n\u0303"
 
 

@@ -41,7 +41,9 @@ from lopub.contract.view import AllAttributes
         (0.001, 100, 1438),  # 14.3776 * 100 = 1437.76
     ],
 )
-def test_the_filters_length_is_the_papers_rounded_up(false_positive_rate: float, n_candidates: int, n_bits: int) -> None:
+def test_the_filters_length_is_the_papers_rounded_up(
+    false_positive_rate: float, n_candidates: int, n_bits: int
+) -> None:
     assert bits_for(false_positive_rate, n_candidates) == n_bits
 
 
@@ -57,7 +59,9 @@ def test_the_filters_length_is_the_papers_rounded_up(false_positive_rate: float,
         (0.9, 1),  # 0.15, but a filter without a one says nothing
     ],
 )
-def test_the_number_of_hashes_is_the_papers_rounded_to_the_nearest(false_positive_rate: float, n_hashes: int) -> None:
+def test_the_number_of_hashes_is_the_papers_rounded_to_the_nearest(
+    false_positive_rate: float, n_hashes: int
+) -> None:
     assert hashes_for(false_positive_rate) == n_hashes
 
 
@@ -79,13 +83,17 @@ def test_a_separately_randomized_report_has_the_sum_of_the_filters_lengths() -> 
 
 def test_a_filter_on_the_product_domain_has_the_product_of_the_sizes_instead() -> None:
     """RAPPOR on all attributes at once: 9.5851 * 36 * 2 * 3 * 4 = 8281.5."""
-    campaign = laws.small_campaign(*ALUMNI_SIZES, flip_probability=0.5, false_positive_rate=0.01, jointly=True)
+    campaign = laws.small_campaign(
+        *ALUMNI_SIZES, flip_probability=0.5, false_positive_rate=0.01, jointly=True
+    )
     assert wire_bits(campaign) == 8282
 
 
 @pytest.mark.parametrize("flip_probability", [0.1, 0.9])
 def test_the_length_of_a_report_does_not_depend_on_its_privacy(flip_probability: float) -> None:
-    campaign = laws.small_campaign(*ALUMNI_SIZES, flip_probability=flip_probability, false_positive_rate=0.01)
+    campaign = laws.small_campaign(
+        *ALUMNI_SIZES, flip_probability=flip_probability, false_positive_rate=0.01
+    )
     assert wire_bits(campaign) == 434
 
 
@@ -107,7 +115,10 @@ def test_four_hashes_at_half_cost_8_79_an_attribute() -> None:
 
 def test_fifteen_attributes_with_disjoint_filters_cost_132() -> None:
     campaign = laws.small_campaign(*ADULT_SIZES, flip_probability=0.5, n_bits=128, n_hashes=4)
-    assert all(isinstance(channel, BloomChannel) and channel.distance == 8 for channel in campaign.coded_channels)
+    assert all(
+        isinstance(channel, BloomChannel) and channel.distance == 8
+        for channel in campaign.coded_channels
+    )
     assert campaign.epsilon == pytest.approx(papers_epsilon(campaign, 4, 0.5), abs=1e-10)
     assert round(campaign.epsilon) == 132
     assert {round(campaign.epsilon_of(name), 2) for name in campaign.domain.names} == {8.79}
@@ -116,7 +127,9 @@ def test_fifteen_attributes_with_disjoint_filters_cost_132() -> None:
 @pytest.mark.parametrize(("n_bits", "n_hashes"), [(4, 2), (5, 3), (5, 4), (8, 2), (8, 6), (64, 4)])
 @pytest.mark.parametrize("flip_probability", [0.25, 0.5, 0.75])
 def test_the_papers_epsilon_is_a_bound(n_bits: int, n_hashes: int, flip_probability: float) -> None:
-    campaign = laws.small_campaign(2, 3, 5, flip_probability=flip_probability, n_bits=n_bits, n_hashes=n_hashes)
+    campaign = laws.small_campaign(
+        2, 3, 5, flip_probability=flip_probability, n_bits=n_bits, n_hashes=n_hashes
+    )
     assert campaign.epsilon <= papers_epsilon(campaign, n_hashes, flip_probability) + 1e-12
 
 
@@ -142,10 +155,26 @@ FILTERS = {
     "Income": {"working": "0110", "low-middle": "0011", "up-middle": "1001", "affluent": "1100"},
 }
 REPORTS = {  # a bit behind _ is underlined: it was changed
-    "u_1": {("Gender", "M"): "_1_0", ("Education", "college"): "01_11", ("Income", "working"): "01_00"},
-    "u_2": {("Gender", "F"): "_00", ("Education", "master"): "_1110", ("Income", "low-middle"): "0_111"},
-    "u_3": {("Gender", "F"): "10", ("Education", "college"): "010_0", ("Income", "working"): "0_010"},
-    "u_N": {("Gender", "M"): "0_0", ("Education", "phd"): "_01_10", ("Income", "up-middle"): "1_1_11"},
+    "u_1": {
+        ("Gender", "M"): "_1_0",
+        ("Education", "college"): "01_11",
+        ("Income", "working"): "01_00",
+    },
+    "u_2": {
+        ("Gender", "F"): "_00",
+        ("Education", "master"): "_1110",
+        ("Income", "low-middle"): "0_111",
+    },
+    "u_3": {
+        ("Gender", "F"): "10",
+        ("Education", "college"): "010_0",
+        ("Income", "working"): "0_010",
+    },
+    "u_N": {
+        ("Gender", "M"): "0_0",
+        ("Education", "phd"): "_01_10",
+        ("Income", "up-middle"): "1_1_11",
+    },
 }
 
 
@@ -153,7 +182,9 @@ REPORTS = {  # a bit behind _ is underlined: it was changed
 def papers_filters(monkeypatch: pytest.MonkeyPatch) -> None:
     """The paper's strings instead of hashed positions."""
 
-    def positions(salt: str, names: tuple[str, ...], texts: tuple[str, ...], **lengths: int) -> tuple[int, ...]:
+    def positions(
+        salt: str, names: tuple[str, ...], texts: tuple[str, ...], **lengths: int
+    ) -> tuple[int, ...]:
         return tuple(i for i, bit in enumerate(FILTERS[names[0]][texts[0]]) if bit == "1")
 
     monkeypatch.setattr(bloom, "positions", positions)
@@ -162,7 +193,10 @@ def papers_filters(monkeypatch: pytest.MonkeyPatch) -> None:
 def alumni_channel(name: str) -> BloomChannel:
     """f = 1/2 on the paper's filters."""
     filters = FILTERS[name]
-    lengths, weights = {len(bits) for bits in filters.values()}, {bits.count("1") for bits in filters.values()}
+    lengths, weights = (
+        {len(bits) for bits in filters.values()},
+        {bits.count("1") for bits in filters.values()},
+    )
     attribute = Categorical(name=name, values=tuple(filters))
     return BloomChannel((attribute,), lengths.pop(), weights.pop(), UNIT // 4, "0")
 
@@ -216,14 +250,22 @@ def test_a_report_is_compared_with_the_candidates_filter() -> None:
     rates = [law.p if college >> i & 1 else law.q for i in range(4)]
     likelihood = math.prod(rate if report >> i & 1 else 1 - rate for i, rate in enumerate(rates))
     assert likelihood == Fraction(27, 256)
-    assert laws.distribution(lambda randomness: channel.randomize(0, randomness))[report] == Fraction(27, 256)
+    assert laws.distribution(lambda randomness: channel.randomize(0, randomness))[
+        report
+    ] == Fraction(27, 256)
 
 
 @pytest.mark.usefixtures("papers_filters")
-@pytest.mark.parametrize(("name", "differing_bits"), [("Gender", 2), ("Education", 2), ("Income", 4)])
-def test_an_alumni_attribute_reveals_what_its_filters_differ_in(name: str, differing_bits: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "differing_bits"), [("Gender", 2), ("Education", 2), ("Income", 4)]
+)
+def test_an_alumni_attribute_reveals_what_its_filters_differ_in(
+    name: str, differing_bits: int
+) -> None:
     """Two ones in four bits may cost 4 ln 3; no two levels of education differ in more than 2 bits."""
-    assert alumni_channel(name).law().loss == pytest.approx(differing_bits * Decimal(3).ln(), abs=Decimal("1e-20"))
+    assert alumni_channel(name).law().loss == pytest.approx(
+        differing_bits * Decimal(3).ln(), abs=Decimal("1e-20")
+    )
 
 
 def test_the_ages_from_25_to_60_are_36_candidates() -> None:

@@ -34,7 +34,19 @@ from lopub.contract.budget import (
     total_up,
 )
 from lopub.contract.campaign import Campaign
-from lopub.contract.mechanism import Bloom, Channel, Direct, Hashed, Mechanism, Subset, Unary, direct, hashed, subset, unary
+from lopub.contract.mechanism import (
+    Bloom,
+    Channel,
+    Direct,
+    Hashed,
+    Mechanism,
+    Subset,
+    Unary,
+    direct,
+    hashed,
+    subset,
+    unary,
+)
 from lopub.contract.mechanism.bloom import BloomChannel
 from lopub.contract.mechanism.direct import DirectChannel
 from lopub.contract.mechanism.hashed import MOST_VALUES, HashedChannel, n_digits_for, n_values_for
@@ -51,7 +63,9 @@ PRECISE = Context(prec=220)
 
 def ln(ratio: Fraction, times: int = 1) -> Decimal:
     """So many times the logarithm, to 220 digits: an oracle for logarithms of 50."""
-    return PRECISE.multiply(PRECISE.ln(PRECISE.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))), times)
+    return PRECISE.multiply(
+        PRECISE.ln(PRECISE.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))), times
+    )
 
 
 @pytest.fixture
@@ -63,7 +77,9 @@ def shrink_unit(monkeypatch: pytest.MonkeyPatch, unit: int) -> None:
     """Odds over this unit. Not in `bloom`: it has no odds, and derives codes with the real one."""
     for home in (exact, direct, hashed, subset, unary):
         monkeypatch.setattr(home, "UNIT", unit)
-    monkeypatch.setattr(hashed, "n_values_for", n_values_for.__wrapped__)  # remembers nothing of another unit
+    monkeypatch.setattr(
+        hashed, "n_values_for", n_values_for.__wrapped__
+    )  # remembers nothing of another unit
 
 
 # ---- whole reports
@@ -94,7 +110,9 @@ def rule_of(view: str, sizes: tuple[int, ...]) -> ViewRule:
     return {"all": AllAttributes(), "sample": Sample(2), "fill": Fill(4), "listed": listed}[view]
 
 
-SEPARATE_FILTERS = Bloom({1: UNIT // 4, 2: UNIT // 3, 3: 1_234_567_890}, {"a": 3, "b": 4, "c": 3}, 2, "3")
+SEPARATE_FILTERS = Bloom(
+    {1: UNIT // 4, 2: UNIT // 3, 3: 1_234_567_890}, {"a": 3, "b": 4, "c": 3}, 2, "3"
+)
 JOINT_FILTERS = Bloom({1: UNIT // 4}, 7, 2, "864")
 """With these salts b differs in more bits than a and c; and b alone, as `listed` has it, in fewer than a with b."""
 
@@ -116,7 +134,9 @@ def enumerable(mechanism: str, view: str, jointly: bool) -> Campaign:
     counts = (1,) if jointly else rule.view_sizes(len(sizes))
     every = mechanism_of(mechanism, jointly)
     noise = replace(every, noise={n: every.noise[n] for n in counts})
-    return Campaign(domain=domain, mechanism=noise, view=rule, jointly=jointly, terms=Terms(name="small"))
+    return Campaign(
+        domain=domain, mechanism=noise, view=rule, jointly=jointly, terms=Terms(name="small")
+    )
 
 
 Law = dict[tuple[bytes, bytes], Fraction]
@@ -135,7 +155,11 @@ class Enumerated:
         """The laws of records that differ in this attribute alone."""
         position = self.names.index(name)
         for rest in {record[:position] + record[position + 1 :] for record in self.law_of}:
-            yield [law for record, law in self.law_of.items() if record[:position] + record[position + 1 :] == rest]
+            yield [
+                law
+                for record, law in self.law_of.items()
+                if record[:position] + record[position + 1 :] == rest
+            ]
 
 
 @cache
@@ -163,29 +187,41 @@ def largest_ratio(law_of_each: Iterable[Law]) -> Fraction:
     """The largest likelihood ratio of any report between any two of these laws."""
     each = list(law_of_each)
     likelihoods = [[law.get(report, Fraction(0)) for law in each] for report in set().union(*each)]
-    assert all(min(likelihood) > 0 for likelihood in likelihoods), "a report that gives some records away for certain"
+    assert all(min(likelihood) > 0 for likelihood in likelihoods), (
+        "a report that gives some records away for certain"
+    )
     return max(max(likelihood) / min(likelihood) for likelihood in likelihoods)
 
 
 @each_case
-def test_the_probabilities_of_all_reports_add_up_to_one(mechanism: str, view: str, jointly: bool) -> None:
-    assert {sum(law.values()) for law in enumerated(mechanism, view, jointly).law_of.values()} == {1}
+def test_the_probabilities_of_all_reports_add_up_to_one(
+    mechanism: str, view: str, jointly: bool
+) -> None:
+    assert {sum(law.values()) for law in enumerated(mechanism, view, jointly).law_of.values()} == {
+        1
+    }
 
 
 @each_case
-def test_no_report_tells_two_records_apart_better_than_epsilon(mechanism: str, view: str, jointly: bool) -> None:
+def test_no_report_tells_two_records_apart_better_than_epsilon(
+    mechanism: str, view: str, jointly: bool
+) -> None:
     case = enumerated(mechanism, view, jointly)
     assert ln(largest_ratio(case.law_of.values())) <= case.loss
 
 
 @each_case
-def test_epsilon_is_no_larger_than_some_report_makes_it(mechanism: str, view: str, jointly: bool) -> None:
+def test_epsilon_is_no_larger_than_some_report_makes_it(
+    mechanism: str, view: str, jointly: bool
+) -> None:
     case = enumerated(mechanism, view, jointly)
     assert case.loss - ln(largest_ratio(case.law_of.values())) < Decimal("1e-12")
 
 
 @each_case
-def test_an_attributes_epsilon_is_what_the_whole_report_reveals_of_it(mechanism: str, view: str, jointly: bool) -> None:
+def test_an_attributes_epsilon_is_what_the_whole_report_reveals_of_it(
+    mechanism: str, view: str, jointly: bool
+) -> None:
     case = enumerated(mechanism, view, jointly)
     for name in case.names:
         revealed = ln(max(map(largest_ratio, case.differing_in(name))))
@@ -202,7 +238,11 @@ def test_an_attribute_that_no_view_asks_for_reveals_nothing() -> None:
 
 
 SETS = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
-WHICH: dict[str, slice] = {"the first": slice(1), "the last three": slice(-3, None), "all but the fourth": slice(4, None)}
+WHICH: dict[str, slice] = {
+    "the first": slice(1),
+    "the last three": slice(-3, None),
+    "all but the fourth": slice(4, None),
+}
 
 
 def costly_in_the_middle() -> Campaign:
@@ -210,7 +250,11 @@ def costly_in_the_middle() -> Campaign:
     domain = laws.small_domain(2, 3, 2)
     rule = Listed.of(domain, [(names, 1) for names in SETS])
     return Campaign(
-        domain=domain, mechanism=Bloom({1: UNIT // 4}, 9, 4, MIDDLE_SALT), view=rule, jointly=True, terms=Terms(name="m")
+        domain=domain,
+        mechanism=Bloom({1: UNIT // 4}, 9, 4, MIDDLE_SALT),
+        view=rule,
+        jointly=True,
+        terms=Terms(name="m"),
     )
 
 
@@ -218,7 +262,9 @@ def costly_in_the_middle() -> Campaign:
 def ratio_of_the_middle() -> Fraction:
     """Found by trying every draw of records that differ in the two attributes of the fourth view."""
     campaign = costly_in_the_middle()
-    return largest_ratio([report_law(campaign, record) for record in product(range(2), range(3), (0,))])
+    return largest_ratio(
+        [report_law(campaign, record) for record in product(range(2), range(3), (0,))]
+    )
 
 
 def test_epsilon_is_that_of_the_costliest_view_wherever_it_stands() -> None:
@@ -229,7 +275,9 @@ def test_epsilon_is_that_of_the_costliest_view_wherever_it_stands() -> None:
 
 
 @pytest.mark.parametrize("which", WHICH)
-def test_epsilon_of_some_views_only_is_told_from_what_the_reports_reveal(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_epsilon_of_some_views_only_is_told_from_what_the_reports_reveal(
+    which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     everything, revealed = costly_in_the_middle().coded_channels, ln(ratio_of_the_middle())
     monkeypatch.setattr(Campaign, "coded_channels", everything[WHICH[which]])
     assert revealed > costly_in_the_middle().loss
@@ -249,20 +297,42 @@ FLIPPED: list[Channel] = [
     BloomChannel(block_of(3), 4, 3, UNIT // 5, "0"),
 ]
 WITH_ODDS: list[tuple[int, Channel]] = [
-    *((unit, OptimizedChannel(k, odds)) for k in (2, 3, 4) for unit, odds in ((2, 3), (2, 5), (4, 5))),
-    *((unit, SubsetChannel(k, odds)) for k in (2, 3, 4, 5, 6) for unit, odds in ((2, 3), (2, 9), (8, 11))),
-    *((unit, DirectChannel(k, odds)) for k in (2, 3, 7) for unit, odds in ((2, 3), (4, 29), (8, 9), (1, 1000))),
+    *(
+        (unit, OptimizedChannel(k, odds))
+        for k in (2, 3, 4)
+        for unit, odds in ((2, 3), (2, 5), (4, 5))
+    ),
+    *(
+        (unit, SubsetChannel(k, odds))
+        for k in (2, 3, 4, 5, 6)
+        for unit, odds in ((2, 3), (2, 9), (8, 11))
+    ),
+    *(
+        (unit, DirectChannel(k, odds))
+        for k in (2, 3, 7)
+        for unit, odds in ((2, 3), (4, 29), (8, 9), (1, 1000))
+    ),
     (2, DirectChannel(257, 7)),
-    *((unit, HashedChannel(k, odds)) for k in (2, 3, 4, 5, 9, 10) for unit, odds in ((2, 3), (2, 9), (8, 11))),
+    *(
+        (unit, HashedChannel(k, odds))
+        for k in (2, 3, 4, 5, 9, 10)
+        for unit, odds in ((2, 3), (2, 9), (8, 11))
+    ),
 ]
 
 
 def id_of(part: object) -> str:
     """A short name in the list of tests; a Bloom channel's block would fill the line."""
-    return f"over {part}" if isinstance(part, int) else repr(part).replace(repr(getattr(part, "block", "")), "…")
+    return (
+        f"over {part}"
+        if isinstance(part, int)
+        else repr(part).replace(repr(getattr(part, "block", "")), "…")
+    )
 
 
-each_channel = pytest.mark.parametrize(("unit", "channel"), [*((UNIT, channel) for channel in FLIPPED), *WITH_ODDS], ids=id_of)
+each_channel = pytest.mark.parametrize(
+    ("unit", "channel"), [*((UNIT, channel) for channel in FLIPPED), *WITH_ODDS], ids=id_of
+)
 
 
 @pytest.fixture
@@ -273,7 +343,9 @@ def unit_of_this_test(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 def output_laws(channel: Channel) -> list[dict[int, Fraction]]:
     """For every candidate, the exact law of the output's positions."""
     return [
-        laws.distribution(lambda randomness, a=a: laws.positions_of(channel, channel.randomize(a, randomness)))
+        laws.distribution(
+            lambda randomness, a=a: laws.positions_of(channel, channel.randomize(a, randomness))
+        )
         for a in range(channel.n_candidates)
     ]
 
@@ -290,35 +362,47 @@ def rows_of(channel: Channel) -> list[int]:
 def test_each_bit_is_one_with_exactly_p_or_q(unit: int, channel: Channel) -> None:
     law = channel.law()
     for row, outputs in zip(rows_of(channel), output_laws(channel), strict=True):
-        rates = [sum(p for output, p in outputs.items() if output >> i & 1) for i in range(law.n_bits)]
+        rates = [
+            sum(p for output, p in outputs.items() if output >> i & 1) for i in range(law.n_bits)
+        ]
         assert rates == [law.p if row >> i & 1 else law.q for i in range(law.n_bits)]
 
 
 @each_channel
 @pytest.mark.usefixtures("unit_of_this_test")
-def test_log_likelihoods_differ_by_the_slope_times_the_ones_in_common(unit: int, channel: Channel) -> None:
+def test_log_likelihoods_differ_by_the_slope_times_the_ones_in_common(
+    unit: int, channel: Channel
+) -> None:
     """Not by the log-odds of one bit: the slope of `subset` is epsilon."""
     slope, rows, each = channel.law().slope, rows_of(channel), output_laws(channel)
     for output, likelihood in each[0].items():
         for row, other in zip(rows, each, strict=True):
             in_common = (output & rows[0]).bit_count() - (output & row).bit_count()
-            assert math.log(likelihood / other[output]) == pytest.approx(slope * in_common, abs=1e-9)
+            assert math.log(likelihood / other[output]) == pytest.approx(
+                slope * in_common, abs=1e-9
+            )
 
 
 @each_channel
 @pytest.mark.usefixtures("unit_of_this_test")
-def test_the_loss_of_a_block_is_what_its_outputs_reveal_rounded_up(unit: int, channel: Channel) -> None:
+def test_the_loss_of_a_block_is_what_its_outputs_reveal_rounded_up(
+    unit: int, channel: Channel
+) -> None:
     assert 0 <= channel.law().loss - ln(largest_ratio(output_laws(channel))) < Decimal("1e-12")
 
 
 @pytest.mark.parametrize("salt", "0123456")
-def test_an_attribute_of_a_joint_filter_reveals_what_cells_that_differ_in_it_alone_do(salt: str) -> None:
+def test_an_attribute_of_a_joint_filter_reveals_what_cells_that_differ_in_it_alone_do(
+    salt: str,
+) -> None:
     """Filters of 2 in 5 bits are crowded: some attribute's cells differ in 2 bits where others differ in 4."""
     channel, sizes = BloomChannel(block_of(2, 3, 2), 5, 2, UNIT // 4, salt), (2, 3, 2)
     law_of = dict(zip(product(*map(range, sizes)), output_laws(channel), strict=True))
     for position, name in enumerate("abc"):
         groups = Enumerated(("a", "b", "c"), channel.law().loss, {}, law_of).differing_in(name)
-        assert 0 <= channel.loss_of(position) - ln(max(map(largest_ratio, groups))) < Decimal("1e-12")
+        assert (
+            0 <= channel.loss_of(position) - ln(max(map(largest_ratio, groups))) < Decimal("1e-12")
+        )
 
 
 @SETTLED
@@ -339,48 +423,77 @@ def test_odds_fix_the_rates_as_designed(k: int, odds: int) -> None:
 
 # ---- local hashing, exactly
 
-SMALL_HASHED = [(unit, channel) for unit, channel in WITH_ODDS if isinstance(channel, HashedChannel)]
+SMALL_HASHED = [
+    (unit, channel) for unit, channel in WITH_ODDS if isinstance(channel, HashedChannel)
+]
 each_hashed = pytest.mark.parametrize(("unit", "channel"), SMALL_HASHED, ids=id_of)
 
 
 @each_hashed
 @pytest.mark.usefixtures("unit_of_this_test")
-def test_a_hashed_output_has_exactly_one_of_two_probabilities(unit: int, channel: HashedChannel) -> None:
+def test_a_hashed_output_has_exactly_one_of_two_probabilities(
+    unit: int, channel: HashedChannel
+) -> None:
     """Every function alike, whoever answers; the cell's own value with A, each other with the unit. So epsilon is ln(A / U)."""
     g, t = channel.n_values, channel.n_digits
     ways = g**t * (channel.odds + (g - 1) * unit)
     for x in range(channel.n_candidates):
-        law = laws.distribution(lambda randomness, x=x: channel.number(channel.randomize(x, randomness)))
+        law = laws.distribution(
+            lambda randomness, x=x: channel.number(channel.randomize(x, randomness))
+        )
         functions = product(range(g), repeat=t)  # the highest digit first
         values = [laws.fallen(each[::-1], laws.digits_of(x, g, t), g) for each in functions]
         kept = dict.fromkeys(enumerate(values), channel.odds)
-        assert law == {f * g + v: Fraction(kept.get((f, v), unit), ways) for f in range(g**t) for v in range(g)}
+        assert law == {
+            f * g + v: Fraction(kept.get((f, v), unit), ways) for f in range(g**t) for v in range(g)
+        }
 
 
 @each_hashed
 @pytest.mark.usefixtures("unit_of_this_test")
-def test_any_two_cells_fall_together_under_exactly_one_function_in_g(unit: int, channel: HashedChannel) -> None:
+def test_any_two_cells_fall_together_under_exactly_one_function_in_g(
+    unit: int, channel: HashedChannel
+) -> None:
     g, cells = channel.n_values, range(channel.n_candidates)
-    images = [[channel.value(function, x) for function in range(channel.n_functions)] for x in cells]
+    images = [
+        [channel.value(function, x) for function in range(channel.n_functions)] for x in cells
+    ]
     for one, other in product(cells, cells):
         together = sum(a == b for a, b in zip(images[one], images[other], strict=True))
         assert Fraction(together, channel.n_functions) == (1 if one == other else Fraction(1, g))
 
 
 HASHED_MUTANTS: dict[str, tuple[str, object]] = {
-    "another slope": ("law", lambda channel: replace(LAW_OF(channel), slope=LAW_OF(channel).slope * 1.01)),
-    "a loss of what is sent without its function": ("law", lambda channel: replace(LAW_OF(channel), loss=Decimal("0.1"))),
-    "a digit too few": ("n_digits", property(lambda channel: max(1, n_digits_for(channel.n_candidates, channel.n_values) - 1))),
+    "another slope": (
+        "law",
+        lambda channel: replace(LAW_OF(channel), slope=LAW_OF(channel).slope * 1.01),
+    ),
+    "a loss of what is sent without its function": (
+        "law",
+        lambda channel: replace(LAW_OF(channel), loss=Decimal("0.1")),
+    ),
+    "a digit too few": (
+        "n_digits",
+        property(lambda channel: max(1, n_digits_for(channel.n_candidates, channel.n_values) - 1)),
+    ),
     "a composite number of values": ("n_values", property(lambda channel: 4)),
-    "one unit of all too many": ("all_units", property(lambda channel: channel.odds + channel.n_values * exact.UNIT)),
-    "a function that depends on the cell": ("value", lambda channel, function, x: (function + x) % channel.n_values),
+    "one unit of all too many": (
+        "all_units",
+        property(lambda channel: channel.odds + channel.n_values * exact.UNIT),
+    ),
+    "a function that depends on the cell": (
+        "value",
+        lambda channel, function, x: (function + x) % channel.n_values,
+    ),
 }
 LAW_OF = HashedChannel.law
 
 
 @pytest.mark.usefixtures("small_unit")
 @pytest.mark.parametrize("which", HASHED_MUTANTS)
-def test_a_hashed_channel_that_is_a_little_wrong_is_told(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hashed_channel_that_is_a_little_wrong_is_told(
+    which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(HashedChannel, *HASHED_MUTANTS[which])
     oracles = (
         test_a_hashed_output_has_exactly_one_of_two_probabilities,
@@ -399,8 +512,13 @@ def test_a_hashed_channel_that_is_a_little_wrong_is_told(which: str, monkeypatch
 
 
 @SETTLED
-@given(k=st.integers(2, 2**20), odds=st.integers(UNIT + 1, UNIT * 10**6) | st.integers(UNIT + 1, 2**330 - 1))
-def test_a_hashed_block_of_any_size_has_a_prime_number_of_values_and_just_enough_digits(k: int, odds: int) -> None:
+@given(
+    k=st.integers(2, 2**20),
+    odds=st.integers(UNIT + 1, UNIT * 10**6) | st.integers(UNIT + 1, 2**330 - 1),
+)
+def test_a_hashed_block_of_any_size_has_a_prime_number_of_values_and_just_enough_digits(
+    k: int, odds: int
+) -> None:
     channel = HashedChannel(k, odds)
     g, t = channel.n_values, channel.n_digits
     assert all(g % n for n in range(2, g)) and g <= MOST_VALUES
@@ -441,7 +559,18 @@ def test_the_number_of_values_at_its_ends(odds: int, n_values: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("k", "g", "t"), [(2, 2, 1), (3, 2, 2), (4, 2, 2), (5, 2, 3), (2, 7, 1), (7, 7, 1), (8, 7, 2), (49, 7, 2), (50, 7, 3)]
+    ("k", "g", "t"),
+    [
+        (2, 2, 1),
+        (3, 2, 2),
+        (4, 2, 2),
+        (5, 2, 3),
+        (2, 7, 1),
+        (7, 7, 1),
+        (8, 7, 2),
+        (49, 7, 2),
+        (50, 7, 3),
+    ],
 )
 def test_cells_have_as_many_digits_as_the_last_one_needs(k: int, g: int, t: int) -> None:
     assert n_digits_for(k, g) == t
@@ -452,7 +581,12 @@ def test_cells_have_as_many_digits_as_the_last_one_needs(k: int, g: int, t: int)
 WISHES: list[dict[str, object]] = [
     {"mechanism": mechanism, "view": view, "jointly": jointly}
     for mechanism in ("unary", "subset", "direct", "hashed")
-    for view, jointly in ((AllAttributes(), False), (Sample(2), False), (Sample(2), True), (Fill(9), True))
+    for view, jointly in (
+        (AllAttributes(), False),
+        (Sample(2), False),
+        (Sample(2), True),
+        (Fill(9), True),
+    )
 ] + [
     {"mechanism": "bloom", "view": view, "jointly": jointly, "n_bits": 32, "n_hashes": 4}
     for view, jointly in ((AllAttributes(), False), (Sample(2), False), (Sample(2), True))
@@ -466,7 +600,9 @@ def name_of(wish: dict[str, object]) -> str:
 
 @pytest.mark.parametrize("wish", WISHES, ids=name_of)
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_a_campaign_reveals_at_most_the_wished_epsilon_but_hardly_less(epsilon: str, wish: dict[str, object]) -> None:
+def test_a_campaign_reveals_at_most_the_wished_epsilon_but_hardly_less(
+    epsilon: str, wish: dict[str, object]
+) -> None:
     campaign = laws.small_campaign(3, 4, 2, epsilon=epsilon, **wish)
     assert 0 <= Decimal(epsilon) - campaign.loss < Decimal("1e-6")
 
@@ -480,8 +616,12 @@ def test_no_wish_is_exceeded_by_its_campaign(epsilon: Decimal, wish: dict[str, o
 
 @SETTLED
 @given(epsilon=st.floats(0.01, 30), mechanism=st.sampled_from(["direct", "subset", "unary"]))
-def test_a_wish_given_as_a_float_is_the_decimal_that_was_written(epsilon: float, mechanism: str) -> None:
-    campaign = laws.small_campaign(3, 4, epsilon=epsilon, mechanism=mechanism, view=AllAttributes(), jointly=True)
+def test_a_wish_given_as_a_float_is_the_decimal_that_was_written(
+    epsilon: float, mechanism: str
+) -> None:
+    campaign = laws.small_campaign(
+        3, 4, epsilon=epsilon, mechanism=mechanism, view=AllAttributes(), jointly=True
+    )
     assert 0 <= Decimal(str(epsilon)) - campaign.loss < Decimal("1e-6")
 
 
@@ -491,7 +631,9 @@ wishes = st.decimals("0.001", "200", places=12)
 ratios = st.one_of(
     st.builds(Fraction, st.integers(UNIT, UNIT * 10**12), st.just(UNIT)),
     st.builds(lambda units: Fraction(UNIT - units, units), st.integers(1, UNIT // 2)),
-    st.builds(lambda n, more: Fraction(n + more, n), st.integers(1, 10**60), st.integers(0, 10**60)),
+    st.builds(
+        lambda n, more: Fraction(n + more, n), st.integers(1, 10**60), st.integers(0, 10**60)
+    ),
 )
 
 
@@ -507,7 +649,10 @@ def test_log_up_is_never_below_the_logarithm(ratio: Fraction) -> None:
 def test_sums_are_never_below_the_sum_of_their_parts(losses: list[Decimal], times: int) -> None:
     true = sum(map(Fraction, losses), Fraction(0))
     assert 0 <= Fraction(total_up(losses)) - true < Fraction(1, 10**44)
-    assert all(0 <= Fraction(times_up(loss, times)) - Fraction(loss) * times < Fraction(1, 10**43) for loss in losses)
+    assert all(
+        0 <= Fraction(times_up(loss, times)) - Fraction(loss) * times < Fraction(1, 10**43)
+        for loss in losses
+    )
 
 
 @SETTLED
@@ -532,7 +677,9 @@ def test_odds_for_are_the_largest_that_keep_the_wish(epsilon: Decimal, n_blocks:
 
 @settings(SETTLED, max_examples=300)
 @given(epsilon=wishes, distance=st.integers(1, 200))
-def test_change_units_for_are_the_smallest_that_keep_the_wish(epsilon: Decimal, distance: int) -> None:
+def test_change_units_for_are_the_smallest_that_keep_the_wish(
+    epsilon: Decimal, distance: int
+) -> None:
     units = change_units_for(epsilon, distance)
     assert ln(Fraction(UNIT - units, units), distance) <= epsilon
     assert units == 1 or ln(Fraction(UNIT - units + 1, units - 1), distance) > epsilon
@@ -546,7 +693,13 @@ def test_the_decimal_context_of_an_app_changes_nothing(precision: int) -> None:
         epsilon = Decimal("2.5")
         losses = [log_up(Fraction(UNIT + 12_345, UNIT)), log_up(Fraction(7, 3))]
         shown = decimal_up(Decimal("131.833474512345"))
-        return total_up(losses), times_up(losses[0], 3), odds_for(epsilon, 3), change_units_for(epsilon, 200), shown
+        return (
+            total_up(losses),
+            times_up(losses[0], 3),
+            odds_for(epsilon, 3),
+            change_units_for(epsilon, 200),
+            shown,
+        )
 
     expected = figures()
     with localcontext(Context(prec=precision, rounding=ROUND_FLOOR)):
@@ -564,10 +717,14 @@ def test_a_flip_probability_is_halved_towards_more_noise(f: Decimal) -> None:
 
 @pytest.mark.parametrize("n_hashes", [1, 2, 4, 8])
 @pytest.mark.parametrize("flip_probability", ["0.05", "0.25", "0.5", "0.9"])
-def test_opendp_finds_the_same_epsilon_for_the_papers_filters(flip_probability: str, n_hashes: int) -> None:
+def test_opendp_finds_the_same_epsilon_for_the_papers_filters(
+    flip_probability: str, n_hashes: int
+) -> None:
     """Its randomized response on bit vectors of h ones; it takes the f that our integers stand for."""
     dp.enable_features("contrib")
-    campaign = laws.small_campaign(9, flip_probability=flip_probability, n_bits=128, n_hashes=n_hashes)
+    campaign = laws.small_campaign(
+        9, flip_probability=flip_probability, n_bits=128, n_hashes=n_hashes
+    )
     (channel,) = campaign.coded_channels
     assert isinstance(channel, BloomChannel) and channel.distance == 2 * n_hashes
     f = 2 * channel.change_units / UNIT
@@ -581,7 +738,10 @@ def test_opendp_finds_the_same_epsilon_for_the_papers_filters(flip_probability: 
 
 def test_the_loss_of_a_sample_is_never_rounded_down():
     with localcontext(prec=1200):
-        for loss, share in product(map(Decimal, ("0.001", "4", "131.9", "900")), map(Decimal, ("0.001", "0." + 150 * "6", "1"))):
+        for loss, share in product(
+            map(Decimal, ("0.001", "4", "131.9", "900")),
+            map(Decimal, ("0.001", "0." + 150 * "6", "1")),
+        ):
             true = loss if share == 1 else (1 + share * (loss.exp() - 1)).ln()
             assert true <= sampled_up(loss, share) <= true * (1 + Decimal("1e-100"))
 
@@ -601,7 +761,9 @@ def reports_of(answers: tuple[int, ...], odds: Fraction, n_candidates: int) -> O
     for reports in product(range(n_candidates), repeat=len(answers)):
         kept = sum(map(eq, reports, answers))
         outcome = tuple(sorted(reports))
-        chances[outcome] = chances.get(outcome, Fraction(0)) + odds**kept / (odds + n_candidates - 1) ** len(answers)
+        chances[outcome] = chances.get(outcome, Fraction(0)) + odds**kept / (
+            odds + n_candidates - 1
+        ) ** len(answers)
     return chances
 
 
@@ -614,27 +776,42 @@ def mixed(parts: list[tuple[Fraction, Outcomes]]) -> Outcomes:
     return total
 
 
-def worst_ratio(published: Callable[[tuple[int, ...]], Outcomes], n_people: int, n_candidates: int) -> Fraction:
+def worst_ratio(
+    published: Callable[[tuple[int, ...]], Outcomes], n_people: int, n_candidates: int
+) -> Fraction:
     """The largest ratio of an outcome's chances between two tables that differ in the first person's record."""
     worst = Fraction(0)
     for others in product(range(n_candidates), repeat=n_people - 1):
         tables = [published((answer, *others)) for answer in range(n_candidates)]
-        worst = max(worst, *(one[outcome] / two[outcome] for one in tables for two in tables for outcome in one))
+        worst = max(
+            worst,
+            *(one[outcome] / two[outcome] for one in tables for two in tables for outcome in one),
+        )
     return worst
 
 
 @pytest.mark.parametrize(
-    ("n_people", "n_sampled", "n_candidates"), [(2, 1, 2), (4, 1, 3), (4, 2, 2), (4, 3, 2), (5, 2, 2), (3, 3, 2)]
+    ("n_people", "n_sampled", "n_candidates"),
+    [(2, 1, 2), (4, 1, 3), (4, 2, 2), (4, 3, 2), (5, 2, 2), (3, 3, 2)],
 )
 @pytest.mark.parametrize("odds", [Fraction(3, 2), Fraction(55)])
-def test_a_secret_sample_of_known_size_leaves_what_is_proven(n_people: int, n_sampled: int, n_candidates: int, odds: Fraction):
+def test_a_secret_sample_of_known_size_leaves_what_is_proven(
+    n_people: int, n_sampled: int, n_candidates: int, odds: Fraction
+):
     """Exactly, and no less: every table, every sample, every outcome of a sample of n of N people."""
 
     def published(table: tuple[int, ...]) -> Outcomes:
         samples = list(combinations(table, n_sampled))
-        return mixed([(Fraction(1, len(samples)), reports_of(sample, odds, n_candidates)) for sample in samples])
+        return mixed(
+            [
+                (Fraction(1, len(samples)), reports_of(sample, odds, n_candidates))
+                for sample in samples
+            ]
+        )
 
-    assert worst_ratio(published, n_people, n_candidates) == 1 + Fraction(n_sampled, n_people) * (odds - 1)
+    assert worst_ratio(published, n_people, n_candidates) == 1 + Fraction(n_sampled, n_people) * (
+        odds - 1
+    )
 
 
 def test_coins_leave_the_whole_loss_where_the_number_of_reports_is_told():
@@ -643,21 +820,45 @@ def test_coins_leave_the_whole_loss_where_the_number_of_reports_is_told():
 
     def published(table: tuple[int, ...]) -> Outcomes:
         samples = [sample for n in range(n_people + 1) for sample in combinations(table, n)]
-        chance = [rate ** len(sample) * (1 - rate) ** (n_people - len(sample)) for sample in samples]
-        return mixed([(weight, reports_of(sample, odds, 2)) for weight, sample in zip(chance, samples, strict=True)])
+        chance = [
+            rate ** len(sample) * (1 - rate) ** (n_people - len(sample)) for sample in samples
+        ]
+        return mixed(
+            [
+                (weight, reports_of(sample, odds, 2))
+                for weight, sample in zip(chance, samples, strict=True)
+            ]
+        )
 
     assert worst_ratio(published, n_people, 2) == odds > 1 + rate * (odds - 1)
     for n in range(n_people + 1):
 
         def given(table: tuple[int, ...], n: int = n) -> Outcomes:
-            return {outcome: chance for outcome, chance in published(table).items() if len(outcome) == n}
+            return {
+                outcome: chance for outcome, chance in published(table).items() if len(outcome) == n
+            }
 
         assert worst_ratio(given, n_people, 2) == 1 + Fraction(n, n_people) * (odds - 1)
 
 
 @pytest.mark.parametrize(
-    "share", ["0", "-0.1", "1.5", "1e999999", "1e99999999999999999999", "nan", "snan", "inf", "-inf", "some", ""]
+    "share",
+    [
+        "0",
+        "-0.1",
+        "1.5",
+        "1e999999",
+        "1e99999999999999999999",
+        "nan",
+        "snan",
+        "inf",
+        "-inf",
+        "some",
+        "",
+    ],
 )
 def test_a_share_of_people_that_cannot_be_is_refused(share: str):
-    with pytest.raises(CampaignError, match=f"^--sample-rate must lie above 0 and at most 1, got '{share}'$"):
+    with pytest.raises(
+        CampaignError, match=f"^--sample-rate must lie above 0 and at most 1, got '{share}'$"
+    ):
         share_decimal(share, "--sample-rate")

@@ -30,14 +30,29 @@ from lopub.contract.view.walk import chance_of, chance_of_order
 WORKS = Comparison("job", "equals", (True,))
 JOB = Boolean(name="job")
 HOURS = Binned(name="hours", edges=("0", "20", "40", "80"), only_if=WORKS)
-OVERTIME = Categorical(name="overtime", values=("paid", "unpaid"), missing=True, only_if=Comparison("hours", "above", ("40",)))
-TICKS = TickList(name="reads", values=("books", "papers", "blogs", "nothing"), most=2, none="nothing", missing=True)
-TITLE = Categorical(name="title", values=("novel", "other"), only_if=Comparison("reads", "includes", ("books",)))
+OVERTIME = Categorical(
+    name="overtime",
+    values=("paid", "unpaid"),
+    missing=True,
+    only_if=Comparison("hours", "above", ("40",)),
+)
+TICKS = TickList(
+    name="reads",
+    values=("books", "papers", "blogs", "nothing"),
+    most=2,
+    none="nothing",
+    missing=True,
+)
+TITLE = Categorical(
+    name="title", values=("novel", "other"), only_if=Comparison("reads", "includes", ("books",))
+)
 EVERYTHING = domain_of((JOB, HOURS, OVERTIME, TICKS, TITLE))
 
 
 def campaign_of(domain: Domain = EVERYTHING, **wish: object) -> Campaign:
-    return make_campaign(domain, Terms(name="survey"), CampaignRequest(**{"epsilon": 2, "view": Sample(2)} | wish))
+    return make_campaign(
+        domain, Terms(name="survey"), CampaignRequest(**{"epsilon": 2, "view": Sample(2)} | wish)
+    )
 
 
 # ---- conditions
@@ -55,19 +70,36 @@ def holds(condition: Condition, **answers: int) -> bool:
         (Comparison("hours", "equals", ("(20, 40]",)), {1}),
         (Comparison("hours", "oneOf", ("[0, 20]", "(40, 80]")), {0, 2}),
         (Not(Comparison("hours", "above", ("20",))), {0, 3}),
-        (Both((Comparison("hours", "above", ("20",)), Comparison("hours", "atMost", ("40",)))), {1}),
-        (Either((Comparison("hours", "above", ("40",)), Comparison("hours", "atMost", ("20",)))), {0, 2}),
+        (
+            Both((Comparison("hours", "above", ("20",)), Comparison("hours", "atMost", ("40",)))),
+            {1},
+        ),
+        (
+            Either((Comparison("hours", "above", ("40",)), Comparison("hours", "atMost", ("20",)))),
+            {0, 2},
+        ),
     ],
     ids=str,
 )
-def test_a_condition_holds_for_the_answers_that_it_names_and_never_for_not_applicable(condition, true_for):
+def test_a_condition_holds_for_the_answers_that_it_names_and_never_for_not_applicable(
+    condition, true_for
+):
     assert {hours for hours in range(HOURS.size) if holds(condition, hours=hours)} == true_for
 
 
 @pytest.mark.parametrize(
-    ("operator", "true_for"), [("atLeast", {2, 3}), ("above", {3}), ("atMost", {0, 1, 2}), ("below", {0, 1}), ("equals", {2})]
+    ("operator", "true_for"),
+    [
+        ("atLeast", {2, 3}),
+        ("above", {3}),
+        ("atMost", {0, 1, 2}),
+        ("below", {0, 1}),
+        ("equals", {2}),
+    ],
 )
-def test_whole_numbers_are_compared_with_each_operator_and_a_missing_one_never_holds(operator, true_for):
+def test_whole_numbers_are_compared_with_each_operator_and_a_missing_one_never_holds(
+    operator, true_for
+):
     children = IntegerRange(name="n", minimum=0, maximum=3, missing=True)
     accepted = children.accepted(Comparison("n", operator, (2,)))
     assert {candidate for candidate in range(children.size) if candidate in accepted} == true_for
@@ -78,11 +110,20 @@ def test_whole_numbers_are_compared_with_each_operator_and_a_missing_one_never_h
     [
         ({"field": "age"}, "onlyIf must compare with exactly one of equals, atLeast"),
         ({"field": "age", "equals": 1, "above": 1}, "onlyIf must compare with exactly one of"),
-        ({"field": "age", "equals": [1]}, "onlyIf.equals must be a text, an integer, or true or false"),
+        (
+            {"field": "age", "equals": [1]},
+            "onlyIf.equals must be a text, an integer, or true or false",
+        ),
         ({"field": "age", "oneOf": []}, "a condition on 'age' compares with nothing"),
-        ({"and": [{"field": "a", "equals": 1}]}, "a condition with 'and' needs at least 2 parts, got 1"),
+        (
+            {"and": [{"field": "a", "equals": 1}]},
+            "a condition with 'and' needs at least 2 parts, got 1",
+        ),
         ({"not": {"field": "a", "equals": 1}, "or": []}, "onlyIf.or is not known"),
-        ({"or": [{"field": "a", "equals": i} for i in range(33)]}, "onlyIf may have at most 32 comparisons, got 33"),
+        (
+            {"or": [{"field": "a", "equals": i} for i in range(33)]},
+            "onlyIf may have at most 32 comparisons, got 33",
+        ),
     ],
 )
 def test_json_that_is_no_condition_is_refused_with_its_place(value, message):
@@ -94,15 +135,33 @@ def test_json_that_is_no_condition_is_refused_with_its_place(value, message):
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        (Comparison("later", "equals", (True,)), "the condition of 'x' looks at 'later', which does not stand before it"),
-        (Comparison("x", "equals", (True,)), "the condition of 'x' looks at 'x', which does not stand before it"),
-        (Comparison("nobody", "equals", (True,)), "the condition of 'x' looks at 'nobody', which is not asked"),
-        (Comparison("hours", "above", ("30",)), r"the condition of 'x': attribute 'hours' is binned .* \(20, 40\)"),
+        (
+            Comparison("later", "equals", (True,)),
+            "the condition of 'x' looks at 'later', which does not stand before it",
+        ),
+        (
+            Comparison("x", "equals", (True,)),
+            "the condition of 'x' looks at 'x', which does not stand before it",
+        ),
+        (
+            Comparison("nobody", "equals", (True,)),
+            "the condition of 'x' looks at 'nobody', which is not asked",
+        ),
+        (
+            Comparison("hours", "above", ("30",)),
+            r"the condition of 'x': attribute 'hours' is binned .* \(20, 40\)",
+        ),
         (Comparison("hours", "atLeast", ("20",)), "can only be compared by above or atMost"),
         (Comparison("hours", "above", (20,)), "can only be compared by above or atMost"),
-        (Comparison("job", "above", (False,)), "attribute 'job' cannot be compared by above, which needs ordered answers"),
+        (
+            Comparison("job", "above", (False,)),
+            "attribute 'job' cannot be compared by above, which needs ordered answers",
+        ),
         (Comparison("job", "equals", ("yes",)), "attribute 'job' takes true or false, got str"),
-        (Comparison("reads", "equals", ("books",)), "which is a list, of which one option can be asked, by includes"),
+        (
+            Comparison("reads", "equals", ("books",)),
+            "which is a list, of which one option can be asked, by includes",
+        ),
         (Comparison("reads", "includes", ("comics",)), "is not asked, or has no such option"),
         (Comparison("job", "includes", (True,)), "is not asked, or has no such option"),
         (
@@ -112,14 +171,22 @@ def test_json_that_is_no_condition_is_refused_with_its_place(value, message):
     ],
 )
 def test_a_campaign_refuses_a_condition_that_cannot_be_evaluated(condition, message):
-    domain = domain_of((JOB, HOURS, TICKS, Boolean(name="x", only_if=condition), Boolean(name="later")))
+    domain = domain_of(
+        (JOB, HOURS, TICKS, Boolean(name="x", only_if=condition), Boolean(name="later"))
+    )
     with pytest.raises(CampaignError, match=message):
         campaign_of(domain)
 
 
 # ---- records
 
-WHOLE = {"job": True, "hours": 41, "overtime": "paid", "reads": ["books", "blogs"], "title": "novel"}
+WHOLE = {
+    "job": True,
+    "hours": 41,
+    "overtime": "paid",
+    "reads": ["books", "blogs"],
+    "title": "novel",
+}
 
 
 @pytest.mark.parametrize(
@@ -146,12 +213,21 @@ def test_a_question_that_does_not_apply_may_be_left_out_of_a_record():
     [
         ({"job": False}, "^attribute 'hours' is answered, but does not apply to this record$"),
         ({"hours": 20}, "attribute 'overtime' is answered, but does not apply to this record"),
-        ({"hours": None}, "attribute 'hours' has no answer, and the campaign does not take a missing one"),
+        (
+            {"hours": None},
+            "attribute 'hours' has no answer, and the campaign does not take a missing one",
+        ),
         ({"hours": NOT_APPLICABLE}, "attribute 'hours' applies to this record"),
         ({"reads": ["blogs"]}, "attribute 'title' is answered, but does not apply to this record"),
         ({"reads": ["books", "papers", "blogs"]}, "list 'reads' takes at most 2 ticks"),
-        ({"reads": ["books", "nothing"]}, "^list 'reads' has an option that stands alone ticked together with others$"),
-        ({"reads": []}, "list 'reads' needs at least one tick; 'nothing' is for none of the others"),
+        (
+            {"reads": ["books", "nothing"]},
+            "^list 'reads' has an option that stands alone ticked together with others$",
+        ),
+        (
+            {"reads": []},
+            "list 'reads' needs at least one tick; 'nothing' is for none of the others",
+        ),
         ({"reads": ["books", "books"]}, "list 'reads' has the same option ticked twice"),
         ({"reads": ["comics"]}, r"list 'reads' does not have this option \(4 options\)"),
         ({"reads": "books"}, "list 'reads' takes a list of its options, as texts"),
@@ -181,8 +257,14 @@ def test_a_list_that_must_be_answered_refuses_none():
         ({"values": tuple(map(str, range(65)))}, "list 'x' must have 2 to 64 options, got 65"),
         ({"values": ("a", "a")}, "list 'x' has the same option twice"),
         ({"values": ("a", "b"), "none": "c"}, "list 'x' must name one of its own options as none"),
-        ({"values": ("a", "b", "c"), "most": 3}, "list 'x' must allow at most 1 to 2 ticks, or any number"),
-        ({"values": ("a", "b"), "labels": {"c": "C"}}, "list 'x' has a label for an option that it does not have"),
+        (
+            {"values": ("a", "b", "c"), "most": 3},
+            "list 'x' must allow at most 1 to 2 ticks, or any number",
+        ),
+        (
+            {"values": ("a", "b"), "labels": {"c": "C"}},
+            "list 'x' has a label for an option that it does not have",
+        ),
     ],
 )
 def test_a_list_that_makes_no_sense_is_refused(options, message):
@@ -211,17 +293,29 @@ def test_a_campaign_without_rules_stays_format_1():
     assert json.loads(campaign_of(Domain((JOB, Boolean(name="b")))).canonical_bytes)["format"] == 1
 
 
-@pytest.mark.parametrize(("number", "domain"), [(1, EVERYTHING), (2, Domain((JOB, Boolean(name="b"))))])
+@pytest.mark.parametrize(
+    ("number", "domain"), [(1, EVERYTHING), (2, Domain((JOB, Boolean(name="b"))))]
+)
 def test_a_campaign_of_another_format_than_its_questions_need_is_refused(number, domain):
     spoilt = parse(campaign_of(domain).canonical_bytes) | {"format": number}  # type: ignore[operator]
-    with pytest.raises(CampaignError, match=f"format must be {3 - number} for these questions, got {number}"):
+    with pytest.raises(
+        CampaignError, match=f"format must be {3 - number} for these questions, got {number}"
+    ):
         Campaign.from_bytes(canonical_bytes(spoilt))
 
 
 def test_every_answered_question_has_the_same_report_length_whether_it_applies_or_not():
     campaign = campaign_of(view=Sample(8), mechanism="subset", jointly=False)
     records = (WHOLE, {"job": False, "reads": None})
-    assert len({len(Client(campaign, store=MemoryStore()).encode(record).to_bytes()) for record in records}) == 1
+    assert (
+        len(
+            {
+                len(Client(campaign, store=MemoryStore()).encode(record).to_bytes())
+                for record in records
+            }
+        )
+        == 1
+    )
 
 
 def test_an_attributes_epsilon_counts_what_follows_from_it():
@@ -238,7 +332,11 @@ def test_an_attributes_epsilon_counts_what_follows_from_it():
 
 def view_chances(n_ordinary: int, n_options: int, k: int) -> dict[tuple[int, ...], float]:
     sizes = (2,) * (n_ordinary + n_options)
-    found = Sample(k).with_lists((tuple(range(n_ordinary, n_ordinary + n_options)),)).chances(sizes, 10**6)
+    found = (
+        Sample(k)
+        .with_lists((tuple(range(n_ordinary, n_ordinary + n_options)),))
+        .chances(sizes, 10**6)
+    )
     assert found is not None
     return found
 
@@ -267,8 +365,13 @@ def test_every_pair_of_answers_has_a_record():
     """Nothing that the questionnaire allows is refused: each attribute's candidates all occur."""
     seen = [set() for _ in EVERYTHING]
     ticks = [None, ["nothing"], ["books"], ["papers", "blogs"]]
-    answers = product((True, False), (None, 10, 30, 50), (None, "paid", "unpaid"), ticks, (None, "novel", "other"))
-    for record in (dict(zip(("job", "hours", "overtime", "reads", "title"), each, strict=True)) for each in answers):
+    answers = product(
+        (True, False), (None, 10, 30, 50), (None, "paid", "unpaid"), ticks, (None, "novel", "other")
+    )
+    for record in (
+        dict(zip(("job", "hours", "overtime", "reads", "title"), each, strict=True))
+        for each in answers
+    ):
         try:
             codes = EVERYTHING.indices(record)
         except DomainError:

@@ -37,7 +37,13 @@ DOMAIN = Domain(
 ODDS = 3 * UNIT
 
 
-def campaign(mechanism: Mechanism, view: ViewRule, *, jointly: bool = False, days: tuple[int, int] | None = None) -> Campaign:
+def campaign(
+    mechanism: Mechanism,
+    view: ViewRule,
+    *,
+    jointly: bool = False,
+    days: tuple[int, int] | None = None,
+) -> Campaign:
     schedule = None
     if days:
         opens, closes = (EPOCH.fromordinal(EPOCH.toordinal() + day) for day in days)
@@ -52,7 +58,9 @@ SUBSET = campaign(Subset({1: ODDS, 2: ODDS}), Listed.of(DOMAIN, [(("a", "b"), 1)
 SCHEDULED = campaign(Bloom({3: UNIT // 4}, 64, 4), AllAttributes(), days=(20_000, 20_010))
 
 
-def wire(to: Campaign, payload: bytes, *, mask: bytes = b"", version: int = 1, slot: int = 20_000) -> bytes:
+def wire(
+    to: Campaign, payload: bytes, *, mask: bytes = b"", version: int = 1, slot: int = 20_000
+) -> bytes:
     return bytes([version]) + to.prefix + bytes(range(16)) + slot.to_bytes(4) + mask + payload
 
 
@@ -74,7 +82,10 @@ def test_a_report_is_laid_out_as_the_format_says():
 
 
 def test_a_report_tells_which_attributes_it_covers():
-    assert Report.from_bytes(wire(PAIRS, b"\x02\x01\x2b", mask=b"\x06"), PAIRS).view(PAIRS) == (1, 2)
+    assert Report.from_bytes(wire(PAIRS, b"\x02\x01\x2b", mask=b"\x06"), PAIRS).view(PAIRS) == (
+        1,
+        2,
+    )
 
 
 def test_a_report_without_mask_covers_everything():
@@ -83,7 +94,10 @@ def test_a_report_without_mask_covers_everything():
 
 def test_the_outputs_of_direct_are_big_endian_numbers():
     report = Report.from_bytes(wire(PAIRS, b"\x02\x01\x2b", mask=b"\x06"), PAIRS)
-    cells = [channel.cell(output) for channel, output in zip(PAIRS.channels((1, 2)), report.outputs(PAIRS), strict=True)]
+    cells = [
+        channel.cell(output)
+        for channel, output in zip(PAIRS.channels((1, 2)), report.outputs(PAIRS), strict=True)
+    ]
     assert cells == [2, 299]
 
 
@@ -92,7 +106,9 @@ def test_the_outputs_of_bits_follow_each_other_without_gaps():
     assert report.outputs(BITS) == (0b01, 0b100, 1 | 1 << 299)
 
 
-@pytest.mark.parametrize(("view", "mask"), [((0,), b"\x01\x00"), ((7, 8), b"\x80\x01"), ((0, 9, 15), b"\x01\x82")])
+@pytest.mark.parametrize(
+    ("view", "mask"), [((0,), b"\x01\x00"), ((7, 8), b"\x80\x01"), ((0, 9, 15), b"\x01\x82")]
+)
 def test_a_mask_has_attribute_i_in_bit_i(view, mask):
     assert mask_of(view, 2) == mask
     assert view_of(mask) == view
@@ -109,12 +125,18 @@ def test_packing_is_undone_by_unpacking():
 @pytest.mark.parametrize("n_bytes", [0, 1, 28])
 def test_a_report_shorter_than_its_header_is_refused_for_its_length(n_bytes):
     told = reason(wire(BITS, bytes(39))[:n_bytes], BITS)
-    assert told == (Reason.LENGTH, f"report has {n_bytes} bytes, campaign {BITS.id[:8]}… needs at least 29")
+    assert told == (
+        Reason.LENGTH,
+        f"report has {n_bytes} bytes, campaign {BITS.id[:8]}… needs at least 29",
+    )
 
 
 def test_a_report_without_its_mask_is_refused_for_its_length():
     told = reason(wire(PAIRS, b""), PAIRS)
-    assert told == (Reason.LENGTH, f"report has 29 bytes, campaign {PAIRS.id[:8]}… needs at least 30")
+    assert told == (
+        Reason.LENGTH,
+        f"report has 29 bytes, campaign {PAIRS.id[:8]}… needs at least 30",
+    )
 
 
 @pytest.mark.parametrize("n_bytes", [0, 38, 40])
@@ -143,7 +165,10 @@ def test_a_report_for_another_campaign_is_refused():
 @pytest.mark.parametrize("slot", [0, 19_999, 20_011, 2**32 - 1])
 def test_a_day_outside_the_schedule_is_refused(slot):
     told = reason(wire(SCHEDULED, bytes(24), slot=slot), SCHEDULED)
-    assert told == (Reason.SLOT, f"report has slot {slot}, the campaign's schedule has 20000 to 20010")
+    assert told == (
+        Reason.SLOT,
+        f"report has slot {slot}, the campaign's schedule has 20000 to 20010",
+    )
 
 
 @pytest.mark.parametrize("slot", [20_000, 20_010])
@@ -159,7 +184,10 @@ def test_any_day_is_accepted_without_a_schedule(slot):
 @pytest.mark.parametrize("mask", [b"\x00", b"\x01", b"\x07", b"\x09", b"\x86"])
 def test_a_view_that_cannot_be_drawn_is_refused(mask):
     told = reason(wire(PAIRS, bytes(3), mask=mask), PAIRS)
-    assert told == (Reason.VIEW, "the view mask names a set of attributes that this campaign cannot draw")
+    assert told == (
+        Reason.VIEW,
+        "the view mask names a set of attributes that this campaign cannot draw",
+    )
 
 
 def test_a_view_that_is_not_on_the_list_is_refused():
@@ -176,10 +204,15 @@ def test_a_padding_bit_that_is_one_is_refused(last):
 def test_a_number_above_its_block_is_refused(payload):
     kind, message = reason(wire(PAIRS, payload, mask=b"\x06"), PAIRS)
     assert kind is Reason.RANGE
-    assert message in ("a number is not below the 3 cells of its block", "a number is not below the 300 cells of its block")
+    assert message in (
+        "a number is not below the 3 cells of its block",
+        "a number is not below the 300 cells of its block",
+    )
 
 
-@pytest.mark.parametrize(("payload", "n_ones"), [(b"\x04", 0), (b"\x07", 2), (b"\x01", 0), (b"\x1d", 3)])
+@pytest.mark.parametrize(
+    ("payload", "n_ones"), [(b"\x04", 0), (b"\x07", 2), (b"\x01", 0), (b"\x1d", 3)]
+)
 def test_a_subset_with_the_wrong_number_of_ones_is_refused(payload, n_ones):
     told = reason(wire(SUBSET, payload, mask=b"\x03"), SUBSET)
     assert told == (Reason.WEIGHT, f"a block has {n_ones} ones, this campaign's blocks have 1")
@@ -215,7 +248,9 @@ def test_the_twin_stands_for_the_same_bytes():
 
 
 def test_the_twin_is_read_from_bytes_as_well():
-    assert Report.from_json(json.dumps(twin(), indent=2).encode(), PAIRS) == Report.from_json(json.dumps(twin()), PAIRS)
+    assert Report.from_json(json.dumps(twin(), indent=2).encode(), PAIRS) == Report.from_json(
+        json.dumps(twin()), PAIRS
+    )
 
 
 def test_the_twin_of_a_report_of_everything_has_no_view():
@@ -223,9 +258,15 @@ def test_the_twin_of_a_report_of_everything_has_no_view():
 
 
 def test_the_twin_is_base64url_without_padding():
-    members = json.loads(Report.from_bytes(wire(PAIRS, b"\x02\x01\x2b", mask=b"\x06"), PAIRS).to_json())
+    members = json.loads(
+        Report.from_bytes(wire(PAIRS, b"\x02\x01\x2b", mask=b"\x06"), PAIRS).to_json()
+    )
     assert members["id"] == base64.urlsafe_b64encode(bytes(range(16))).decode().rstrip("=")
-    assert (members["view"], members["payload"], members["campaign"]) == ("Bg", "AgEr", PAIRS.id[:16])
+    assert (members["view"], members["payload"], members["campaign"]) == (
+        "Bg",
+        "AgEr",
+        PAIRS.id[:16],
+    )
 
 
 @pytest.mark.parametrize(
@@ -251,7 +292,10 @@ def test_the_twin_is_base64url_without_padding():
         ({"view": 6}, "member view of the JSON twin must be base64url without padding"),
         ({"payload": "AgE+"}, "member payload of the JSON twin must be base64url without padding"),
         ({"payload": "Äg"}, "member payload of the JSON twin must be base64url without padding"),
-        ({"more": 1}, "the JSON twin must be an object with the members campaign, id, payload, slot, version, view"),
+        (
+            {"more": 1},
+            "the JSON twin must be an object with the members campaign, id, payload, slot, version, view",
+        ),
     ],
 )
 def test_a_twin_with_a_wrong_member_is_refused(changes, message):
@@ -268,7 +312,9 @@ def test_a_twin_without_a_member_is_refused(left_out):
     assert refusal.value.reason is Reason.JSON
 
 
-@pytest.mark.parametrize("text", ["", "{", b"\xff", "[" * 100_000, "9" * 5000, "\ufeff{}"], ids=range(6))
+@pytest.mark.parametrize(
+    "text", ["", "{", b"\xff", "[" * 100_000, "9" * 5000, "\ufeff{}"], ids=range(6)
+)
 def test_a_twin_that_is_no_json_is_refused(text):
     with pytest.raises(ReportRejected, match="the JSON twin is not valid JSON") as refusal:
         Report.from_json(text, PAIRS)
@@ -297,7 +343,9 @@ def test_a_twin_is_checked_as_strictly_as_the_bytes(changes, expected):
     assert refusal.value.reason is expected
 
 
-@pytest.mark.parametrize("changes", [{"view": "BgIBKw", "payload": ""}, {"view": "", "payload": "BgIBKw"}])
+@pytest.mark.parametrize(
+    "changes", [{"view": "BgIBKw", "payload": ""}, {"view": "", "payload": "BgIBKw"}]
+)
 def test_a_twin_whose_view_is_part_of_its_payload_is_refused(changes):
     with pytest.raises(ReportRejected):
         Report.from_json(json.dumps(twin(**changes)), PAIRS)
@@ -333,7 +381,9 @@ def test_nothing_framed_is_no_reports():
 def test_reports_before_a_cut_are_still_handed_out():
     reports = unframed(b"\x00\x01a\x00\x05bc")
     assert next(reports) == b"a"
-    with pytest.raises(ReportRejected, match="the last report is cut off: 4 bytes are left where 7 should be") as refusal:
+    with pytest.raises(
+        ReportRejected, match="the last report is cut off: 4 bytes are left where 7 should be"
+    ) as refusal:
         next(reports)
     assert refusal.value.reason is Reason.LENGTH
 

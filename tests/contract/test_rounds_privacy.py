@@ -11,19 +11,40 @@ from itertools import combinations, product
 
 import pytest
 
-from lopub import AllAttributes, Campaign, CampaignRequest, Categorical, Domain, Repeat, Schedule, Terms, make_campaign
+from lopub import (
+    AllAttributes,
+    Campaign,
+    CampaignRequest,
+    Categorical,
+    Domain,
+    Repeat,
+    Schedule,
+    Terms,
+    make_campaign,
+)
 from lopub.contract.budget import UNIT, log_up, times_up
 
 Outputs = tuple[int, ...]
 
 
-def campaign_of(size: int, rounds: int, take_part: int, mode: str, mechanism: str = "direct") -> Campaign:
+def campaign_of(
+    size: int, rounds: int, take_part: int, mode: str, mechanism: str = "direct"
+) -> Campaign:
     repeat = Repeat(every_days=7, rounds=rounds, take_part=take_part, mode=mode)
-    terms = Terms(name="rounds", min_reports=100, schedule=Schedule.in_rounds(date(2026, 1, 1), repeat))
+    terms = Terms(
+        name="rounds", min_reports=100, schedule=Schedule.in_rounds(date(2026, 1, 1), repeat)
+    )
     domain = Domain((Categorical(name="answer", values=tuple("abcd"[:size])),))
     lifetime = {"lifetime_epsilon": "1.5"} if mode == "permanent" else {}
     filters = {"n_bits": 4, "n_hashes": 2} if mechanism == "bloom" else {}
-    wish = CampaignRequest(epsilon="0.75", mechanism=mechanism, view=AllAttributes(), jointly=True, **lifetime, **filters)
+    wish = CampaignRequest(
+        epsilon="0.75",
+        mechanism=mechanism,
+        view=AllAttributes(),
+        jointly=True,
+        **lifetime,
+        **filters,
+    )
     return make_campaign(domain, terms, wish)
 
 
@@ -39,7 +60,10 @@ def direct_law(size: int, odds: int) -> list[list[Fraction]]:
 def bits_law(codes: list[int], width: int, units: int) -> list[list[Fraction]]:
     change = Fraction(units, UNIT)
     return [
-        [change ** (code ^ y).bit_count() * (1 - change) ** (width - (code ^ y).bit_count()) for y in range(2**width)]
+        [
+            change ** (code ^ y).bit_count() * (1 - change) ** (width - (code ^ y).bit_count())
+            for y in range(2**width)
+        ]
         for code in codes
     ]
 
@@ -48,17 +72,27 @@ def layers(campaign: Campaign) -> tuple[list[list[Fraction]], list[list[Fraction
     """Answer -> permanent output; permanent output -> what a report says."""
     spelt, (size,) = campaign.mechanism.to_json(), campaign.domain.sizes
     if "odds" in spelt:
-        return direct_law(size, int(spelt["permanent"]["1"])), direct_law(size, int(spelt["odds"]["1"]))
+        return direct_law(size, int(spelt["permanent"]["1"])), direct_law(
+            size, int(spelt["odds"]["1"])
+        )
     (channel,) = campaign.channels((0,))
     width = channel.width
-    codes = [1 << x for x in range(size)] if spelt["name"] == "unary" else [sum(1 << i for i in row) for row in channel.rows]
-    return bits_law(codes, width, spelt["permanent"]["1"]), bits_law(list(range(2**width)), width, spelt["change_units"]["1"])
+    codes = (
+        [1 << x for x in range(size)]
+        if spelt["name"] == "unary"
+        else [sum(1 << i for i in row) for row in channel.rows]
+    )
+    return bits_law(codes, width, spelt["permanent"]["1"]), bits_law(
+        list(range(2**width)), width, spelt["change_units"]["1"]
+    )
 
 
 # ---- sampled
 
 
-def sampled_likelihoods(campaign: Campaign) -> dict[Outputs, dict[tuple[Outputs, Outputs], Fraction]]:
+def sampled_likelihoods(
+    campaign: Campaign,
+) -> dict[Outputs, dict[tuple[Outputs, Outputs], Fraction]]:
     """History -> chance of everything that is ever seen: the rounds, and what the report of each says."""
     repeat, (size,) = campaign.terms.repeat, campaign.domain.sizes
     law = direct_law(size, int(campaign.mechanism.to_json()["odds"]["1"]))
@@ -78,7 +112,10 @@ def sampled_likelihoods(campaign: Campaign) -> dict[Outputs, dict[tuple[Outputs,
 def largest_ratio(seen: dict[Outputs, dict[tuple[Outputs, Outputs], Fraction]]) -> Fraction:
     """Over all pairs of histories and everything that can be seen."""
     worst = {
-        outcome: (max(row[outcome] for row in seen.values()), min(row[outcome] for row in seen.values()))
+        outcome: (
+            max(row[outcome] for row in seen.values()),
+            min(row[outcome] for row in seen.values()),
+        )
         for outcome in next(iter(seen.values()))
     }
     return max(most / least for most, least in worst.values())
@@ -86,9 +123,22 @@ def largest_ratio(seen: dict[Outputs, dict[tuple[Outputs, Outputs], Fraction]]) 
 
 @pytest.mark.parametrize(
     ("size", "rounds", "take_part"),
-    [(2, 2, 1), (2, 3, 2), (2, 4, 2), (2, 4, 4), (3, 3, 2), (3, 4, 2), (4, 2, 2), (4, 3, 2), (4, 4, 1), (4, 4, 2)],
+    [
+        (2, 2, 1),
+        (2, 3, 2),
+        (2, 4, 2),
+        (2, 4, 4),
+        (3, 3, 2),
+        (3, 4, 2),
+        (4, 2, 2),
+        (4, 3, 2),
+        (4, 4, 1),
+        (4, 4, 2),
+    ],
 )
-def test_sampled_rounds_reveal_exactly_so_many_reports_for_any_two_histories(size, rounds, take_part):
+def test_sampled_rounds_reveal_exactly_so_many_reports_for_any_two_histories(
+    size, rounds, take_part
+):
     campaign = campaign_of(size, rounds, take_part, "sampled")
     seen = sampled_likelihoods(campaign)
     assert all(sum(row.values()) == 1 for row in seen.values())
@@ -109,15 +159,27 @@ def permanent_likelihoods(campaign: Campaign) -> Iterator[tuple[Outputs, list[Fr
         kept = [Fraction(1)] * len(above)
         for y in outputs:
             kept = [chance * above[z][y] for z, chance in enumerate(kept)]
-        yield outputs, [sum(p * chance for p, chance in zip(row, kept, strict=True)) for row in below]
+        yield (
+            outputs,
+            [sum(p * chance for p, chance in zip(row, kept, strict=True)) for row in below],
+        )
 
 
 CASES = [("direct", size, m) for size in (2, 3, 4) for m in (1, 2, 3, 4)]
-CASES += [("unary", 2, 1), ("unary", 2, 3), ("unary", 3, 1), ("unary", 3, 2), ("bloom", 2, 2), ("bloom", 3, 1)]
+CASES += [
+    ("unary", 2, 1),
+    ("unary", 2, 3),
+    ("unary", 3, 1),
+    ("unary", 3, 2),
+    ("bloom", 2, 2),
+    ("bloom", 3, 1),
+]
 
 
 @pytest.mark.parametrize(("mechanism", "size", "take_part"), CASES)
-def test_permanent_rounds_never_reveal_more_than_the_answer_that_is_kept(mechanism, size, take_part):
+def test_permanent_rounds_never_reveal_more_than_the_answer_that_is_kept(
+    mechanism, size, take_part
+):
     campaign = campaign_of(size, 4, take_part, "permanent", mechanism)
     found = [chances for _, chances in permanent_likelihoods(campaign)]
     assert all(sum(column) == 1 for column in zip(*found, strict=True))
@@ -125,7 +187,9 @@ def test_permanent_rounds_never_reveal_more_than_the_answer_that_is_kept(mechani
     below, _ = layers(campaign)
     permanent = max(max(column) / min(column) for column in zip(*below, strict=True))
     assert 1 < worst < permanent  # for ever: the more rounds, the nearer
-    assert log_up(permanent) <= campaign.lifetime_loss < log_up(permanent * Fraction(10**9 + 1, 10**9))
+    assert (
+        log_up(permanent) <= campaign.lifetime_loss < log_up(permanent * Fraction(10**9 + 1, 10**9))
+    )
     if take_part == 1:  # what one report reveals is stated exactly
         assert log_up(worst) <= campaign.loss < log_up(worst * Fraction(10**9 + 1, 10**9))
     else:
@@ -134,12 +198,20 @@ def test_permanent_rounds_never_reveal_more_than_the_answer_that_is_kept(mechani
 
 @pytest.mark.parametrize("size", [2, 3, 4])
 @pytest.mark.parametrize("take_part", [1, 2, 3, 4])
-def test_all_histories_of_a_permanent_device_are_told_apart_by_the_first_answer_alone(size, take_part):
+def test_all_histories_of_a_permanent_device_are_told_apart_by_the_first_answer_alone(
+    size, take_part
+):
     """By brute force over histories, rounds and outputs, as an observer sees them; in integers over one denominator."""
     campaign = campaign_of(size, 4, take_part, "permanent")
     spelt, cells = campaign.mechanism.to_json(), range(size)
-    below, above = ([[int(spelt[key]["1"]) if x == y else UNIT for y in cells] for x in cells] for key in ("permanent", "odds"))
-    kept = {ys: [math.prod(above[z][y] for y in ys) for z in cells] for ys in product(cells, repeat=take_part)}
+    below, above = (
+        [[int(spelt[key]["1"]) if x == y else UNIT for y in cells] for x in cells]
+        for key in ("permanent", "odds")
+    )
+    kept = {
+        ys: [math.prod(above[z][y] for y in ys) for z in cells]
+        for ys in product(cells, repeat=take_part)
+    }
     choices = list(combinations(range(4), take_part))
     whole = len(choices) * sum(below[0]) * sum(above[0]) ** take_part
     most: dict[tuple[Outputs, Outputs], int] = {}
@@ -149,10 +221,15 @@ def test_all_histories_of_a_permanent_device_are_told_apart_by_the_first_answer_
         for chosen, (outputs, row) in product(choices, kept.items()):
             chance = sum(p * q for p, q in zip(below[history[chosen[0]]], row, strict=True))
             total, seen = total + chance, (chosen, outputs)
-            most[seen], least[seen] = max(most.get(seen, chance), chance), min(least.get(seen, chance), chance)
+            most[seen], least[seen] = (
+                max(most.get(seen, chance), chance),
+                min(least.get(seen, chance), chance),
+            )
         assert total == whole
     worst = log_up(max(Fraction(most[seen], least[seen]) for seen in most))
-    assert worst <= campaign.loss if take_part == 1 else campaign.loss < worst < campaign.lifetime_loss
+    assert (
+        worst <= campaign.loss if take_part == 1 else campaign.loss < worst < campaign.lifetime_loss
+    )
 
 
 def bit_ratios(campaign: Campaign) -> tuple[Fraction, Fraction]:
@@ -175,12 +252,23 @@ def test_permanent_bits_never_reveal_more_than_the_answer_that_is_kept(mechanism
     rounds of any code. Where it can be enumerated whole, it is the same."""
     campaign = campaign_of(size, 4, take_part, "permanent", mechanism)
     (channel,) = campaign.channels((0,))
-    codes = [1 << x for x in range(size)] if mechanism == "unary" else [sum(1 << i for i in row) for row in channel.rows]
+    codes = (
+        [1 << x for x in range(size)]
+        if mechanism == "unary"
+        else [sum(1 << i for i in row) for row in channel.rows]
+    )
     up, down = bit_ratios(campaign)
-    worst = max(up ** (a & ~b).bit_count() * down ** (b & ~a).bit_count() for a, b in product(codes, repeat=2))
+    worst = max(
+        up ** (a & ~b).bit_count() * down ** (b & ~a).bit_count()
+        for a, b in product(codes, repeat=2)
+    )
     if (mechanism, size, take_part) in CASES:
-        assert worst == max(max(chances) / min(chances) for _, chances in permanent_likelihoods(campaign))
-    assert log_up(worst) <= campaign.loss if take_part == 1 else log_up(worst) < campaign.lifetime_loss
+        assert worst == max(
+            max(chances) / min(chances) for _, chances in permanent_likelihoods(campaign)
+        )
+    assert (
+        log_up(worst) <= campaign.loss if take_part == 1 else log_up(worst) < campaign.lifetime_loss
+    )
 
 
 def test_two_layers_compose_to_the_stated_odds_which_fall_with_the_number_of_candidates():
@@ -209,7 +297,9 @@ def test_noise_that_is_memorized_for_each_answer_would_not_be_bounded_by_the_num
         for memory in product(range(2), repeat=2):
             one = math.prod(below[x][memory[x]] for x in set(history))
             one *= math.prod(0.5 for x in range(2) if x not in history)
-            total += one * math.prod(above[memory[x]][y] for x, y in zip(history, outputs, strict=True))
+            total += one * math.prod(
+                above[memory[x]][y] for x, y in zip(history, outputs, strict=True)
+            )
         return total
 
     histories = [(x,) * t + (1 - x,) * (6 - t) for x in range(2) for t in range(1, 7)]
@@ -219,7 +309,9 @@ def test_noise_that_is_memorized_for_each_answer_would_not_be_bounded_by_the_num
         for g in histories
     }
     together = max(
-        loss for (h, g), loss in losses.items() if [x != y for x, y in zip(h, g, strict=True)] in ([True] * 6, [False] * 6)
+        loss
+        for (h, g), loss in losses.items()
+        if [x != y for x, y in zip(h, g, strict=True)] in ([True] * 6, [False] * 6)
     )
     assert together == pytest.approx(2.0, abs=0.01)
     assert max(losses.values()) > 11

@@ -36,7 +36,17 @@ DOMAIN = Domain(
 )
 SIZES = DOMAIN.sizes  # 2, 3, 4, 3
 LISTED = Listed.of(DOMAIN, [(("c", "a"), 5), (("b",), 1), (("a", "b", "d"), 10)])
-RULES = [AllAttributes(), Sample(1), Sample(2), Sample(4), Fill(4), Fill(12), Fill(24), Fill(72), LISTED]
+RULES = [
+    AllAttributes(),
+    Sample(1),
+    Sample(2),
+    Sample(4),
+    Fill(4),
+    Fill(12),
+    Fill(24),
+    Fill(72),
+    LISTED,
+]
 
 
 class Ordered(Randomness):
@@ -69,7 +79,9 @@ class Numbered(Randomness):
 # ---- what is drawn
 
 
-@pytest.mark.parametrize("rule", [Sample(1), Sample(2), Sample(3), Fill(4), Fill(12), Fill(24), Fill(72)], ids=str)
+@pytest.mark.parametrize(
+    "rule", [Sample(1), Sample(2), Sample(3), Fill(4), Fill(12), Fill(24), Fill(72)], ids=str
+)
 def test_the_views_are_exactly_those_that_some_order_gives(rule):
     drawn = {rule.draw(SIZES, Ordered(order)) for order in permutations(range(4))}
     assert drawn == set(rule.views(SIZES))
@@ -129,19 +141,25 @@ def test_fill_cannot_draw_a_single_attribute():
     assert not Fill(4).can_draw((0,), (50, 60))
 
 
-@pytest.mark.parametrize(("number", "view"), [(0, (0, 2)), (4, (0, 2)), (5, (1,)), (6, (0, 1, 3)), (15, (0, 1, 3))])
+@pytest.mark.parametrize(
+    ("number", "view"), [(0, (0, 2)), (4, (0, 2)), (5, (1,)), (6, (0, 1, 3)), (15, (0, 1, 3))]
+)
 def test_a_listed_set_is_drawn_in_proportion_to_its_weight(number, view):
     assert LISTED.draw(SIZES, Numbered(number)) == view
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_no_view_has_more_cells_than_the_bound(rule):
-    assert max(math.prod(SIZES[i] for i in view) for view in rule.views(SIZES)) <= rule.most_cells(SIZES)
+    assert max(math.prod(SIZES[i] for i in view) for view in rule.views(SIZES)) <= rule.most_cells(
+        SIZES
+    )
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if not isinstance(rule, Fill)], ids=str)
 def test_the_bound_on_cells_is_reached_where_the_rule_is_not_fill(rule):
-    assert max(math.prod(SIZES[i] for i in view) for view in rule.views(SIZES)) == rule.most_cells(SIZES)
+    assert max(math.prod(SIZES[i] for i in view) for view in rule.views(SIZES)) == rule.most_cells(
+        SIZES
+    )
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if not isinstance(rule, Fill)], ids=str)
@@ -161,7 +179,9 @@ def test_the_worst_view_costs_the_most(rule):
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_a_rule_covers_the_attributes_of_its_views(rule):
     views = list(rule.views(SIZES))
-    assert [rule.covers(i) for i in range(4)] == [any(i in view for view in views) for i in range(4)]
+    assert [rule.covers(i) for i in range(4)] == [
+        any(i in view for view in views) for i in range(4)
+    ]
 
 
 def test_a_listed_rule_does_not_cover_what_it_does_not_list():
@@ -180,7 +200,13 @@ def test_a_campaign_of_many_small_attributes_finds_a_view_of_fill_at_once(monkey
 
     monkeypatch.setattr(Fill, "can_draw", counted)
     domain = Domain(tuple(Boolean(name=f"b{i}") for i in range(64)))
-    campaign = Campaign(domain=domain, mechanism=Direct({1: 9 * UNIT}), view=Fill(2**31), jointly=True, terms=Terms(name="many"))
+    campaign = Campaign(
+        domain=domain,
+        mechanism=Direct({1: 9 * UNIT}),
+        view=Fill(2**31),
+        jointly=True,
+        terms=Terms(name="many"),
+    )
     assert 2.19 < campaign.epsilon < 2.2
 
 
@@ -200,7 +226,9 @@ class Chosen(Randomness):
 
 
 def test_a_listed_view_begins_and_ends_exactly_with_its_weight():
-    rule = Listed.of(DOMAIN, list(zip([("a",), ("b",), ("c",), ("a", "b"), ("a", "c")], WEIGHTS, strict=True)))
+    rule = Listed.of(
+        DOMAIN, list(zip([("a",), ("b",), ("c",), ("a", "b"), ("a", "c")], WEIGHTS, strict=True))
+    )
     end = 0
     for view, weight in zip(rule.sets, WEIGHTS, strict=True):
         start, end = end, end + weight
@@ -212,14 +240,17 @@ def test_a_listed_view_begins_and_ends_exactly_with_its_weight():
 
 @pytest.mark.parametrize("k", [0, -1, 5])
 def test_a_sample_of_no_attributes_or_of_more_than_there_are_is_refused(k):
-    with pytest.raises(CampaignError, match=rf"view sample:k needs k in 1\.\.4, the number of attributes, got {k}"):
+    with pytest.raises(
+        CampaignError, match=rf"view sample:k needs k in 1\.\.4, the number of attributes, got {k}"
+    ):
         Sample(k).check(SIZES, jointly=False)
 
 
 @pytest.mark.parametrize("cells", [3, 0, -4])
 def test_fill_below_four_cells_is_refused(cells):
     with pytest.raises(
-        CampaignError, match=f"view fill:cells needs at least 4 cells, the smallest pair of attributes, got {cells}"
+        CampaignError,
+        match=f"view fill:cells needs at least 4 cells, the smallest pair of attributes, got {cells}",
     ):
         Fill(cells).check(SIZES, jointly=True)
 
@@ -230,7 +261,10 @@ def test_fill_on_a_single_attribute_is_refused():
 
 
 def test_fill_separately_is_refused():
-    with pytest.raises(CampaignError, match="view fill:cells must be randomized jointly; use sample:k to randomize separately"):
+    with pytest.raises(
+        CampaignError,
+        match="view fill:cells must be randomized jointly; use sample:k to randomize separately",
+    ):
         Fill(4).check(SIZES, jointly=False)
 
 
@@ -253,7 +287,10 @@ def test_fill_has_no_cost_of_separate_attributes():
         ([(("a", "a"), 1)], "a listed view names the same attribute twice"),
         ([(("a",), 0)], r"view listed needs weights of at least 1 that add up to at most 2\^32"),
         ([(("a",), -3)], r"view listed needs weights of at least 1 that add up to at most 2\^32"),
-        ([(("a",), 2**31), (("b",), 2**31 + 1)], r"view listed needs weights of at least 1 that add up to at most 2\^32"),
+        (
+            [(("a",), 2**31), (("b",), 2**31 + 1)],
+            r"view listed needs weights of at least 1 that add up to at most 2\^32",
+        ),
     ],
 )
 def test_a_list_of_sets_that_cannot_be_drawn_from_is_refused(sets, message):
@@ -266,7 +303,9 @@ def test_weights_may_add_up_to_the_limit():
 
 
 def test_a_listed_set_with_an_unknown_attribute_is_refused():
-    with pytest.raises(DomainError, match="there is no attribute 'age'; the 4 attributes are a, b, c, d"):
+    with pytest.raises(
+        DomainError, match="there is no attribute 'age'; the 4 attributes are a, b, c, d"
+    ):
         Listed.of(DOMAIN, [(("a", "age"), 1)])
 
 
@@ -289,7 +328,10 @@ def test_a_rule_is_read_back_from_its_json(rule):
         ({"kind": "fill", "cells": True}, "view.cells must be an integer"),
         ({"kind": "listed", "sets": {}}, "view.sets must be a list"),
         ({"kind": "listed", "sets": ["a"]}, r"view.sets\[0\] must be an object"),
-        ({"kind": "listed", "sets": [{"attributes": ["a", 1], "weight": 1}]}, r"view.sets\[0\].attributes\[1\] must be a text"),
+        (
+            {"kind": "listed", "sets": [{"attributes": ["a", 1], "weight": 1}]},
+            r"view.sets\[0\].attributes\[1\] must be a text",
+        ),
         ({"kind": "listed", "sets": [{"attributes": ["a"]}]}, r"view.sets\[0\].weight is missing"),
         (
             {"kind": "listed", "sets": [{"attributes": ["a"], "weight": 1, "x": 1}]},
@@ -308,12 +350,32 @@ def test_a_rule_is_read_back_from_its_text(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "some", "all:2", "sample", "sample:", "sample:two", "sample:-1", "fill:1.5", "fill:²", "fill:" + "9" * 20]
+    "text",
+    [
+        "",
+        "some",
+        "all:2",
+        "sample",
+        "sample:",
+        "sample:two",
+        "sample:-1",
+        "fill:1.5",
+        "fill:²",
+        "fill:" + "9" * 20,
+    ],
 )
 def test_a_text_that_is_no_rule_is_refused_with_an_example(text):
-    with pytest.raises(CampaignError, match="view must be all, sample:K or fill:CELLS with a whole number, such as sample:2"):
+    with pytest.raises(
+        CampaignError,
+        match="view must be all, sample:K or fill:CELLS with a whole number, such as sample:2",
+    ):
         view_from_text(text)
 
 
 def test_only_a_report_of_everything_needs_no_mask():
-    assert [rule.masked for rule in (AllAttributes(), Sample(4), Fill(4), LISTED)] == [False, True, True, True]
+    assert [rule.masked for rule in (AllAttributes(), Sample(4), Fill(4), LISTED)] == [
+        False,
+        True,
+        True,
+        True,
+    ]

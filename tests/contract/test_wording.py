@@ -2,14 +2,26 @@
 
 import pytest
 
-from lopub import Boolean, CampaignError, CampaignRequest, Categorical, Terms, Translation, make_campaign
+from lopub import (
+    Boolean,
+    CampaignError,
+    CampaignRequest,
+    Categorical,
+    Terms,
+    Translation,
+    make_campaign,
+)
 from lopub.contract.condition import Comparison
 from lopub.contract.domain import NOT_APPLICABLE, TickList
 from lopub.contract.fields import domain_of
 from lopub.contract.wording import Wording, chosen_language
 
-TEA = Categorical(name="tea", question="Which tea?", values=("g", "b"), labels={"g": "green", "b": "black"})
-WITH = TickList(name="with", title="With", values=("milk", "sugar"), only_if=Comparison("tea", "equals", ("b",)))
+TEA = Categorical(
+    name="tea", question="Which tea?", values=("g", "b"), labels={"g": "green", "b": "black"}
+)
+WITH = TickList(
+    name="with", title="With", values=("milk", "sugar"), only_if=Comparison("tea", "equals", ("b",))
+)
 HOT = Boolean(name="hot")
 GERMAN = Translation(
     title="Tee",
@@ -20,8 +32,15 @@ GERMAN = Translation(
 
 
 def wording(*wanted: str, **texts: object) -> Wording:
-    terms = Terms(name="t", title="Tea", consent="Yes.", translations={"de-AT": GERMAN, "pt": Translation(**texts)})
-    return Wording.of(make_campaign(domain_of((TEA, WITH, HOT)), terms, CampaignRequest(epsilon=2)), wanted)
+    terms = Terms(
+        name="t",
+        title="Tea",
+        consent="Yes.",
+        translations={"de-AT": GERMAN, "pt": Translation(**texts)},
+    )
+    return Wording.of(
+        make_campaign(domain_of((TEA, WITH, HOT)), terms, CampaignRequest(epsilon=2)), wanted
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,17 +69,26 @@ def test_every_text_is_in_the_readers_language():
 
 def test_what_is_not_translated_is_in_the_campaigns_own_language():
     german = wording("de")
-    assert (german.consent, german.label(TEA, "b"), german.label(WITH, "sugar"), german.question(HOT)) == (
-        *("Yes.", "black", "sugar", "hot"),
-    )
+    assert (
+        german.consent,
+        german.label(TEA, "b"),
+        german.label(WITH, "sugar"),
+        german.question(HOT),
+    ) == (*("Yes.", "black", "sugar", "hot"),)
     assert wording("fr").title == "Tea" and wording("fr").is_own
 
 
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ({"titles": {"with/milk": "Leite"}}, "a translation names attribute 'with/milk', which the campaign does not ask for"),
-        ({"labels": {"with": {"honey": "mel"}}}, "a translation of attribute 'with' labels a value that it does not list"),
+        (
+            {"titles": {"with/milk": "Leite"}},
+            "a translation names attribute 'with/milk', which the campaign does not ask for",
+        ),
+        (
+            {"labels": {"with": {"honey": "mel"}}},
+            "a translation of attribute 'with' labels a value that it does not list",
+        ),
     ],
 )
 def test_a_translation_of_what_is_not_asked_is_refused(texts, message):

@@ -56,7 +56,9 @@ RECORD = {"city": SENTINEL, "smoker": True, "children": None, "income": 10.5}
 OTHER = {"city": "Rome", "smoker": False, "children": 3, "income": 0}
 CAMPAIGN = make_campaign(DOMAIN, Terms(name="survey"), CampaignRequest(epsilon=2))
 SCHEDULED = make_campaign(
-    DOMAIN, Terms(name="may", schedule=Schedule(opens=date(2026, 5, 1), closes=date(2026, 5, 31))), CampaignRequest(epsilon=2)
+    DOMAIN,
+    Terms(name="may", schedule=Schedule(opens=date(2026, 5, 1), closes=date(2026, 5, 31))),
+    CampaignRequest(epsilon=2),
 )
 MAY_1, MAY_31 = 20_574, 20_604
 
@@ -105,7 +107,9 @@ def test_a_report_is_kept_before_it_is_handed_out(tmp_path):
     assert [path.read_bytes() for path in files(tmp_path)] == [report.to_bytes()]
 
 
-@pytest.mark.parametrize("second", [RECORD, OTHER, {}, {"city": "nowhere"}], ids=["same", "other", "empty", "unfit"])
+@pytest.mark.parametrize(
+    "second", [RECORD, OTHER, {}, {"city": "nowhere"}], ids=["same", "other", "empty", "unfit"]
+)
 def test_asking_again_gives_the_same_bytes_whatever_the_record_says_now(tmp_path, second):
     first = Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
     assert Client(CAMPAIGN, store=FileStore(tmp_path)).encode(second) == first
@@ -118,14 +122,20 @@ def test_asking_one_client_twice_gives_the_same_bytes():
 
 def test_two_fresh_respondents_get_different_ids(tmp_path):
     store = FileStore(tmp_path)
-    ids = {Client(CAMPAIGN, store=store, respondent=name).encode(RECORD).id for name in ("ada", "bob", "self")}
+    ids = {
+        Client(CAMPAIGN, store=store, respondent=name).encode(RECORD).id
+        for name in ("ada", "bob", "self")
+    }
     assert len(ids) == len(files(tmp_path)) == 3
 
 
 def test_another_campaign_has_a_report_of_its_own(tmp_path):
     other = make_campaign(DOMAIN, Terms(name="survey", title="2"), CampaignRequest(epsilon=2))
     store = FileStore(tmp_path)
-    one, two = Client(CAMPAIGN, store=store).encode(RECORD), Client(other, store=store).encode(RECORD)
+    one, two = (
+        Client(CAMPAIGN, store=store).encode(RECORD),
+        Client(other, store=store).encode(RECORD),
+    )
     assert (one.campaign, two.campaign) == (CAMPAIGN.prefix, other.prefix)
     assert len(files(tmp_path)) == 2
 
@@ -199,7 +209,9 @@ def test_no_answer_and_no_respondent_is_in_any_file_or_name(tmp_path):
 def test_a_kept_file_is_exactly_as_long_as_the_report_must_be(tmp_path):
     report = Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
     (path,) = files(tmp_path)
-    assert path.stat().st_size == 29 + CAMPAIGN.mask_bytes + CAMPAIGN.payload_bytes(report.view(CAMPAIGN))
+    assert path.stat().st_size == 29 + CAMPAIGN.mask_bytes + CAMPAIGN.payload_bytes(
+        report.view(CAMPAIGN)
+    )
 
 
 def test_a_refused_record_leaves_nothing_behind(tmp_path):
@@ -267,7 +279,10 @@ def test_a_damaged_report_is_told_and_not_made_anew(tmp_path, damage, reason):
         (RECORD | {"children": SENTINEL}, "attribute 'children' takes an integer, got str"),
         (RECORD | {"income": SENTINEL}, "attribute 'income' takes a number"),
         (RECORD | {"city": [SENTINEL]}, "attribute 'city' takes a text, got list"),
-        (RECORD | {"more": SENTINEL}, "the record has a key that the campaign does not ask for; it asks for "),
+        (
+            RECORD | {"more": SENTINEL},
+            "the record has a key that the campaign does not ask for; it asks for ",
+        ),
         ({"city": SENTINEL}, "the record lacks attribute 'smoker'"),
         (RECORD | {"smoker": None}, "attribute 'smoker' has no answer"),
     ],
@@ -275,13 +290,23 @@ def test_a_damaged_report_is_told_and_not_made_anew(tmp_path, damage, reason):
 def test_an_error_names_the_attribute_and_never_the_value(record, message):
     with pytest.raises(DomainError, match=message) as refusal:
         Client(CAMPAIGN, store=MemoryStore()).encode(record)
-    assert not any(SENTINEL in text for link in chain(refusal.value) for text in (str(link), repr(link), repr(vars(link))))
+    assert not any(
+        SENTINEL in text
+        for link in chain(refusal.value)
+        for text in (str(link), repr(link), repr(vars(link)))
+    )
 
 
 def test_an_answer_that_is_not_listed_is_told_what_is_and_never_repeated():
-    with pytest.raises(DomainError, match=r"attribute 'city' does not list this value .*, Oslo, Rome$") as refusal:
+    with pytest.raises(
+        DomainError, match=r"attribute 'city' does not list this value .*, Oslo, Rome$"
+    ) as refusal:
         Client(CAMPAIGN, store=MemoryStore()).encode(RECORD | {"city": "Bielefeld-5d21"})
-    assert not any("Bielefeld" in text for link in chain(refusal.value) for text in (str(link), repr(link), repr(vars(link))))
+    assert not any(
+        "Bielefeld" in text
+        for link in chain(refusal.value)
+        for text in (str(link), repr(link), repr(vars(link)))
+    )
 
 
 @pytest.mark.parametrize("slot", [MAY_1 - 1, MAY_31 + 1])
@@ -317,7 +342,9 @@ def test_the_slot_is_the_day_in_utc(monkeypatch):
 
 
 def test_a_campaign_above_the_cap_is_refused_before_anything_is_asked(tmp_path):
-    with pytest.raises(EpsilonTooHigh, match=r"campaign 'survey' has epsilon 2.000000; this app allows 1.9"):
+    with pytest.raises(
+        EpsilonTooHigh, match=r"campaign 'survey' has epsilon 2.000000; this app allows 1.9"
+    ):
         Client(CAMPAIGN, epsilon_cap=1.9, store=FileStore(tmp_path / "store"))
     assert list(tmp_path.iterdir()) == []
 
@@ -335,12 +362,18 @@ def test_a_cap_equal_to_the_campaigns_own_claim_passes():
 def test_a_cap_a_millionth_below_is_refused():
     campaign = make_campaign(DOMAIN, Terms(name="t"), CampaignRequest(flip_probability="0.5"))
     with pytest.raises(EpsilonTooHigh):
-        Client(campaign, epsilon_cap=Decimal(decimal_up(campaign.loss)) - Decimal("0.000001"), store=MemoryStore())
+        Client(
+            campaign,
+            epsilon_cap=Decimal(decimal_up(campaign.loss)) - Decimal("0.000001"),
+            store=MemoryStore(),
+        )
 
 
 def test_a_cap_equal_to_the_campaigns_epsilon_passes():
     for i in range(1, 60):
-        campaign = make_campaign(DOMAIN, Terms(name="t"), CampaignRequest(flip_probability=Decimal(i) / 61))
+        campaign = make_campaign(
+            DOMAIN, Terms(name="t"), CampaignRequest(flip_probability=Decimal(i) / 61)
+        )
         assert Client(campaign, epsilon_cap=campaign.epsilon, store=MemoryStore())
 
 
@@ -356,7 +389,9 @@ def test_a_cap_may_be_as_high_as_a_campaign_can_be():
 
 def test_the_cap_is_the_whole_reports_and_not_one_attributes():
     campaign = make_campaign(
-        DOMAIN, Terms(name="t"), CampaignRequest(epsilon=4, mechanism="subset", view=AllAttributes(), jointly=False)
+        DOMAIN,
+        Terms(name="t"),
+        CampaignRequest(epsilon=4, mechanism="subset", view=AllAttributes(), jointly=False),
     )
     assert campaign.epsilon_of("city") < 1.1
     with pytest.raises(EpsilonTooHigh, match=r"has epsilon 4.000000; this app allows 3"):
@@ -368,7 +403,13 @@ def test_the_cap_is_the_whole_reports_and_not_one_attributes():
 
 @pytest.mark.parametrize(
     ("view", "candidates", "number"),
-    [((0,), (2, 1, 0), 2), ((0, 1), (2, 1, 0), 5), ((0, 1, 2), (2, 1, 3), 23), ((1, 2), (0, 1, 3), 7), ((), (0, 0, 0), 0)],
+    [
+        ((0,), (2, 1, 0), 2),
+        ((0, 1), (2, 1, 0), 5),
+        ((0, 1, 2), (2, 1, 3), 23),
+        ((1, 2), (0, 1, 3), 7),
+        ((), (0, 0, 0), 0),
+    ],
 )
 def test_cells_are_numbered_with_the_last_attribute_fastest(view, candidates, number):
     assert cell(view, candidates, (3, 2, 4)) == number
@@ -382,14 +423,18 @@ def test_the_client_has_no_seed():
 @pytest.mark.parametrize("jointly", [False, True])
 def test_a_report_holds_its_blocks_in_domain_order(jointly):
     campaign = make_campaign(
-        DOMAIN, Terms(name="t"), CampaignRequest(epsilon=150, mechanism="direct", view=Sample(2), jointly=jointly)
+        DOMAIN,
+        Terms(name="t"),
+        CampaignRequest(epsilon=150, mechanism="direct", view=Sample(2), jointly=jointly),
     )
     candidates = DOMAIN.indices(OTHER)
     for _ in range(20):
         report = randomized(campaign, candidates, slot=1, randomness=Randomness())
         view = report.view(campaign)
         pairs = zip(campaign.channels(view), report.outputs(campaign), strict=True)
-        expected = [cell(view, candidates, DOMAIN.sizes)] if jointly else [candidates[i] for i in view]
+        expected = (
+            [cell(view, candidates, DOMAIN.sizes)] if jointly else [candidates[i] for i in view]
+        )
         assert [channel.cell(output) for channel, output in pairs] == expected
 
 
@@ -410,7 +455,15 @@ class NoisyChannel(Channel):
     def law(self) -> Law:
         loss = log_up(Fraction(self.noise))
         p, q = Fraction(1, 2), Fraction(1, 4)
-        return Law(n_candidates=self.n_candidates, n_bits=self.n_candidates, rows=None, p=p, q=q, slope=float_up(loss), loss=loss)
+        return Law(
+            n_candidates=self.n_candidates,
+            n_bits=self.n_candidates,
+            rows=None,
+            p=p,
+            q=q,
+            slope=float_up(loss),
+            loss=loss,
+        )
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
         return 1 << candidate | 1 << randomness.below(self.n_candidates)
@@ -438,7 +491,13 @@ def noisy() -> Iterator[type[Mechanism]]:
 
 
 def test_a_new_mechanism_goes_the_whole_way_from_campaign_to_report(noisy):
-    campaign = Campaign(domain=DOMAIN, mechanism=noisy({1: 7}), view=Sample(2), jointly=True, terms=Terms(name="fifth"))
+    campaign = Campaign(
+        domain=DOMAIN,
+        mechanism=noisy({1: 7}),
+        view=Sample(2),
+        jointly=True,
+        terms=Terms(name="fifth"),
+    )
     again = Campaign.from_bytes(campaign.canonical_bytes, expected_id=campaign.id)
     assert again.mechanism == campaign.mechanism
     assert again.to_json()["privacy"]["epsilon"] == "1.945911"  # ln 7, rounded up
@@ -449,10 +508,19 @@ def test_a_new_mechanism_goes_the_whole_way_from_campaign_to_report(noisy):
 
 
 def test_a_new_mechanism_is_forgotten_where_it_is_taken_out(noisy):
-    campaign = Campaign(domain=DOMAIN, mechanism=noisy({1: 7}), view=Sample(2), jointly=True, terms=Terms(name="fifth"))
+    campaign = Campaign(
+        domain=DOMAIN,
+        mechanism=noisy({1: 7}),
+        view=Sample(2),
+        jointly=True,
+        terms=Terms(name="fifth"),
+    )
     mechanism = Mechanism.known.pop("noisy")
     try:
-        with pytest.raises(CampaignError, match=r"mechanism\.name must be one of bloom, direct, hashed, subset, unary"):
+        with pytest.raises(
+            CampaignError,
+            match=r"mechanism\.name must be one of bloom, direct, hashed, subset, unary",
+        ):
             Campaign.from_bytes(campaign.canonical_bytes)
     finally:
         Mechanism.known["noisy"] = mechanism
@@ -465,7 +533,9 @@ def test_a_new_mechanism_that_cannot_be_wished_for_is_refused(noisy):
 
 def test_noise_for_another_number_of_blocks_is_refused():
     domain = Domain((Boolean(name="a"), Boolean(name="b")))
-    with pytest.raises(CampaignError, match="mechanism 'unary' says no noise for a report of 2 blocks"):
+    with pytest.raises(
+        CampaignError, match="mechanism 'unary' says no noise for a report of 2 blocks"
+    ):
         Campaign(
             domain=domain,
             mechanism=make_campaign(

@@ -21,7 +21,9 @@ from lopub.device.keeping import MemoryStore
 from lopub.device.sending import Address
 from lopub.errors import CampaignError, EpsilonTooHigh, ReportRejected
 
-CAMPAIGN = laws.small_campaign(2, 3, epsilon="1.5", mechanism="subset", view=Sample(1), jointly=True)
+CAMPAIGN = laws.small_campaign(
+    2, 3, epsilon="1.5", mechanism="subset", view=Sample(1), jointly=True
+)
 RECORD = {"a": "1", "b": "2"}
 PRECISE = Context(prec=200)
 
@@ -46,7 +48,8 @@ def every_digit_of_an_id_counts() -> bool:
     data = CAMPAIGN.canonical_bytes
     ids = other_digits(CAMPAIGN.id)
     return all(
-        refused(lambda i=i: Campaign.from_bytes(data, expected_id=i)) for i in (*ids, CAMPAIGN.id[:16], CAMPAIGN.id[:-1], "")
+        refused(lambda i=i: Campaign.from_bytes(data, expected_id=i))
+        for i in (*ids, CAMPAIGN.id[:16], CAMPAIGN.id[:-1], "")
     )
 
 
@@ -71,7 +74,9 @@ def test_every_digit_of_an_expected_id_is_compared():
     assert every_digit_of_an_id_counts()
 
 
-@pytest.mark.parametrize("digits", [slice(16), slice(-16, None), slice(63), slice(1, None)], ids=str)
+@pytest.mark.parametrize(
+    "digits", [slice(16), slice(-16, None), slice(63), slice(1, None)], ids=str
+)
 def test_an_id_that_is_compared_in_part_is_told(digits, monkeypatch):
     monkeypatch.setattr(campaign_module, "hashlib", FewBits(digits))
     assert not every_digit_of_an_id_counts()
@@ -85,8 +90,14 @@ def test_every_digit_of_an_addresss_campaign_counts():
 
 def every_byte_of_a_prefix_counts() -> bool:
     wire = Client(CAMPAIGN, store=MemoryStore()).encode(RECORD).to_bytes()
-    others = [wire[:i] + bytes([wire[i] ^ 1 << bit]) + wire[i + 1 :] for i in range(1, 9) for bit in range(8)]
-    return all(refused(lambda o=other: Report.from_bytes(o, CAMPAIGN), ReportRejected) for other in others)
+    others = [
+        wire[:i] + bytes([wire[i] ^ 1 << bit]) + wire[i + 1 :]
+        for i in range(1, 9)
+        for bit in range(8)
+    ]
+    return all(
+        refused(lambda o=other: Report.from_bytes(o, CAMPAIGN), ReportRejected) for other in others
+    )
 
 
 def test_every_bit_of_a_reports_campaign_counts():
@@ -123,7 +134,15 @@ class ShortHash:
         self._n_digits = n_digits
 
     def sha256(self, data: bytes) -> Any:
-        return type("Digest", (), {"hexdigest": lambda _: hashlib.sha256(data).hexdigest()[: self._n_digits].ljust(64, "0")})()
+        return type(
+            "Digest",
+            (),
+            {
+                "hexdigest": lambda _: (
+                    hashlib.sha256(data).hexdigest()[: self._n_digits].ljust(64, "0")
+                )
+            },
+        )()
 
 
 def test_respondents_have_keys_of_their_own():
@@ -138,7 +157,9 @@ def test_keys_of_a_few_bits_are_told(n_digits, monkeypatch):
 
 def test_a_respondent_never_gets_the_report_of_another():
     store = MemoryStore()
-    reports = {Client(CAMPAIGN, store=store, respondent=str(i)).encode(RECORD).id for i in range(600)}
+    reports = {
+        Client(CAMPAIGN, store=store, respondent=str(i)).encode(RECORD).id for i in range(600)
+    }
     assert len(reports) == 600
 
 
@@ -159,7 +180,9 @@ def the_cap_is_exact() -> bool:
     campaigns = [laws.small_campaign(3, 4, 2, **wish) for wish in wishes]
     below = [PRECISE.subtract(campaign.loss, Decimal("1e-100")) for campaign in campaigns]
     pairs = list(zip(campaigns, below, strict=True))
-    return all(capped(campaign, cap) for campaign, cap in pairs) and not any(capped(c, c.loss) for c in campaigns)
+    return all(capped(campaign, cap) for campaign, cap in pairs) and not any(
+        capped(c, c.loss) for c in campaigns
+    )
 
 
 def test_the_cap_is_exact():
@@ -179,9 +202,16 @@ def test_a_cap_with_a_tolerance_is_told(tolerance, monkeypatch):
 
 def test_a_cap_compared_as_a_double_is_told(monkeypatch):
     exact = client_module.exact_decimal
-    monkeypatch.setattr(client_module, "exact_decimal", lambda cap, name: Decimal(float(exact(cap, name))))
+    monkeypatch.setattr(
+        client_module, "exact_decimal", lambda cap, name: Decimal(float(exact(cap, name)))
+    )
     assert not the_cap_is_exact()
 
 
 def test_an_address_names_its_campaign_in_full():
-    assert Address.of(f"https://collector.example/campaigns/{CAMPAIGN.id}", allow_plain_http=False).campaign_id == CAMPAIGN.id
+    assert (
+        Address.of(
+            f"https://collector.example/campaigns/{CAMPAIGN.id}", allow_plain_http=False
+        ).campaign_id
+        == CAMPAIGN.id
+    )

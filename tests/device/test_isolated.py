@@ -10,8 +10,12 @@ import pytest
 import lopub
 
 SOURCE = Path(lopub.__file__).parent.parent
-VECTORS = json.loads((Path(__file__).parents[1] / "golden" / "vectors.json").read_text(encoding="ascii"))
-REPORTS = [item for item in VECTORS["reports"][::9] if item["campaign"] != "every-member"]  # which is open for one month only
+VECTORS = json.loads(
+    (Path(__file__).parents[1] / "golden" / "vectors.json").read_text(encoding="ascii")
+)
+REPORTS = [
+    item for item in VECTORS["reports"][::9] if item["campaign"] != "every-member"
+]  # which is open for one month only
 
 MAKE = """
 from lopub import Boolean, Campaign, Categorical, Client, Domain, FileStore, Sample, Terms
@@ -36,7 +40,17 @@ print(json.dumps({"length": len(wire), "longest": campaign.longest_report, "fore
 def isolated(code: str, *arguments: str) -> dict[str, object]:
     """What the code prints, run without site-packages, user settings or environment; only our source is on the path."""
     start = "import json, sys\nsys.path.append(sys.argv[1])\n"
-    command = [sys.executable, "-I", "-S", "-W", "error", "-c", start + code + ENCODE, str(SOURCE), *arguments]
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-W",
+        "error",
+        "-c",
+        start + code + ENCODE,
+        str(SOURCE),
+        *arguments,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -51,7 +65,11 @@ def test_a_client_makes_a_report_without_any_package(tmp_path):
 
 @pytest.mark.parametrize("item", REPORTS, ids=lambda item: item["campaign"])
 def test_a_client_loads_a_campaign_and_makes_a_report_without_any_package(tmp_path, item):
-    (text,) = [campaign["text"] for campaign in VECTORS["campaigns"] if campaign["campaign"] == item["campaign"]]
+    (text,) = [
+        campaign["text"]
+        for campaign in VECTORS["campaigns"]
+        if campaign["campaign"] == item["campaign"]
+    ]
     (tmp_path / "campaign.json").write_bytes(text.encode())
     told = isolated(LOAD, str(tmp_path), json.dumps(item["record"]))
     assert 29 < told["length"] <= told["longest"]
@@ -75,4 +93,7 @@ def test_what_needs_more_than_the_client_says_what_to_install():
     code = "import sys; sys.path.append(sys.argv[1]); from lopub import make_campaign"
     command = [sys.executable, "-I", "-S", "-c", code, str(SOURCE)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert "ImportError: lopub.make_campaign needs numpy; install it with: pip install 'lopub[all]'" in done.stderr
+    assert (
+        "ImportError: lopub.make_campaign needs numpy; install it with: pip install 'lopub[all]'"
+        in done.stderr
+    )

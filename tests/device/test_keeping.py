@@ -46,7 +46,9 @@ STORES = {"files": FileStore, "memory": lambda directory: MemoryStore()}
 
 
 def campaign_of(title: str, epsilon: str = "1") -> Campaign:
-    return make_campaign(DOMAIN, Terms(name="survey", title=title), CampaignRequest(epsilon=epsilon))
+    return make_campaign(
+        DOMAIN, Terms(name="survey", title=title), CampaignRequest(epsilon=epsilon)
+    )
 
 
 CAMPAIGN = campaign_of("one")
@@ -64,14 +66,18 @@ def draws_on(directory: Path) -> set[bytes]:
 
 
 def reports_on(directory: Path) -> list[Path]:
-    return sorted(path for path in directory.iterdir() if path.name not in ("salt", "lock", "spent.json"))
+    return sorted(
+        path for path in directory.iterdir() if path.name not in ("salt", "lock", "spent.json")
+    )
 
 
 def older_store(directory: Path, respondent: str = "self") -> bytes:
     """A store as version 0.1.0 left it: one file, named after the campaign and an unsalted hash."""
     report = Client(CAMPAIGN, store=MemoryStore()).encode(RECORD).to_bytes()
     directory.mkdir(mode=0o755)
-    (directory / f"{CAMPAIGN.id}-{hashlib.sha256(respondent.encode()).hexdigest()[:32]}").write_bytes(report)
+    (
+        directory / f"{CAMPAIGN.id}-{hashlib.sha256(respondent.encode()).hexdigest()[:32]}"
+    ).write_bytes(report)
     return report
 
 
@@ -146,7 +152,9 @@ def test_a_client_that_is_killed_at_any_step_leaves_one_draw_and_one_count(tmp_p
 
 
 def test_a_whole_report_that_a_crash_left_is_found_without_a_record(tmp_path, monkeypatch):
-    monkeypatch.setattr("os.link", lambda *arguments: (_ for _ in ()).throw(OSError(errno.EIO, "gone")))
+    monkeypatch.setattr(
+        "os.link", lambda *arguments: (_ for _ in ()).throw(OSError(errno.EIO, "gone"))
+    )
     with pytest.raises(StoreError, match="gone"):
         Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
     monkeypatch.undo()
@@ -158,7 +166,12 @@ def test_a_whole_report_that_a_crash_left_is_found_without_a_record(tmp_path, mo
 
 @pytest.mark.parametrize(
     "torn",
-    [lambda data: data[:-1], lambda data: data[:-1] + bytes([data[-1] ^ 1]), lambda data: bytes(len(data)), lambda data: b""],
+    [
+        lambda data: data[:-1],
+        lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+        lambda data: bytes(len(data)),
+        lambda data: b"",
+    ],
     ids=["cut", "a bit", "zeros", "empty"],
 )
 def test_a_report_that_was_cut_short_is_removed_and_drawn(tmp_path, torn):
@@ -172,7 +185,9 @@ def test_a_report_that_was_cut_short_is_removed_and_drawn(tmp_path, torn):
 
 
 def test_a_leftover_of_an_earlier_version_does_not_stay_beside_a_new_draw(tmp_path):
-    (tmp_path / ".0123456789abcdef.part").write_bytes(Client(CAMPAIGN, store=MemoryStore()).encode(RECORD).to_bytes())
+    (tmp_path / ".0123456789abcdef.part").write_bytes(
+        Client(CAMPAIGN, store=MemoryStore()).encode(RECORD).to_bytes()
+    )
     report = Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD).to_bytes()
     assert draws_on(tmp_path) == {report}
 
@@ -217,7 +232,9 @@ def test_processes_that_start_together_draw_once_and_stay_within_the_cap(tmp_pat
     assert len(drawn) == 3
     assert all(len(made[path] - {"refused"}) == 1 for path in drawn)
     assert len(reports_on(tmp_path / "store")) == 3
-    assert Client(CAMPAIGN, store=FileStore(tmp_path / "store")).spent().epsilon == FINE.multiply(CAMPAIGN.loss, 3)
+    assert Client(CAMPAIGN, store=FileStore(tmp_path / "store")).spent().epsilon == FINE.multiply(
+        CAMPAIGN.loss, 3
+    )
 
 
 def test_threads_that_open_a_store_for_the_first_time_agree_on_its_salt(tmp_path):
@@ -231,7 +248,10 @@ def test_threads_that_open_a_store_for_the_first_time_agree_on_its_salt(tmp_path
 
     with ThreadPoolExecutor(n_clients) as pool:
         made = list(pool.map(encode, range(n_clients)))
-    again = [Client(CAMPAIGN, store=FileStore(tmp_path / "store"), respondent=str(i)).encode(OTHER) for i in range(n_clients)]
+    again = [
+        Client(CAMPAIGN, store=FileStore(tmp_path / "store"), respondent=str(i)).encode(OTHER)
+        for i in range(n_clients)
+    ]
     assert [report.to_bytes() for report in again] == made
 
 
@@ -288,9 +308,13 @@ def test_any_file_that_is_written_whole_has_its_name_synced_last(tmp_path, monke
 def test_the_directories_of_a_store_have_reached_the_disk_themselves(tmp_path, monkeypatch):
     synced = set()
     sync = os.fsync
-    monkeypatch.setattr("os.fsync", lambda descriptor: (synced.add(os.fstat(descriptor).st_ino), sync(descriptor)))
+    monkeypatch.setattr(
+        "os.fsync", lambda descriptor: (synced.add(os.fstat(descriptor).st_ino), sync(descriptor))
+    )
     Client(CAMPAIGN, store=FileStore(tmp_path / "a" / "b")).encode(RECORD)
-    assert {path.stat().st_ino for path in (tmp_path, tmp_path / "a", tmp_path / "a" / "b")} <= synced
+    assert {
+        path.stat().st_ino for path in (tmp_path, tmp_path / "a", tmp_path / "a" / "b")
+    } <= synced
 
 
 # ---- respondents stay apart
@@ -299,7 +323,10 @@ def test_the_directories_of_a_store_have_reached_the_disk_themselves(tmp_path, m
 def test_no_two_of_many_respondents_share_a_report():
     """A key that is cut to 8 bits lets the second of two people send the first one's report, and never a report of her own."""
     store = MemoryStore()
-    ids = {Client(CAMPAIGN, store=store, respondent=f"person {i}").encode(RECORD).id for i in range(700)}
+    ids = {
+        Client(CAMPAIGN, store=store, respondent=f"person {i}").encode(RECORD).id
+        for i in range(700)
+    }
     assert len(ids) == 700
 
 
@@ -325,11 +352,16 @@ def test_the_totals_of_respondents_are_apart(tmp_path):
 @pytest.mark.parametrize("make", STORES.values(), ids=STORES)
 def test_campaigns_that_differ_in_a_dot_share_one_lifetime(tmp_path, make):
     store = make(tmp_path)
-    clients = [Client(campaign_of("one" + "." * i), epsilon_cap=1, lifetime_cap=5, store=store) for i in range(8)]
+    clients = [
+        Client(campaign_of("one" + "." * i), epsilon_cap=1, lifetime_cap=5, store=store)
+        for i in range(8)
+    ]
     for client in clients[:5]:
         client.encode(RECORD)
     for client in clients[5:]:
-        with pytest.raises(EpsilonTooHigh, match=r"everything sent from this store to 6; the lifetime_cap is 5$"):
+        with pytest.raises(
+            EpsilonTooHigh, match=r"everything sent from this store to 6; the lifetime_cap is 5$"
+        ):
             client.encode(RECORD)
     assert clients[0].spent().epsilon == FINE.multiply(CAMPAIGN.loss, 5)
 
@@ -356,7 +388,10 @@ def test_a_campaign_is_refused_exactly_above_its_cap():
 
 def test_a_refused_report_is_neither_drawn_nor_counted(tmp_path, monkeypatch):
     store = FileStore(tmp_path)
-    monkeypatch.setattr("lopub.device.client.randomized", lambda *arguments, **options: pytest.fail("noise was drawn"))
+    monkeypatch.setattr(
+        "lopub.device.client.randomized",
+        lambda *arguments, **options: pytest.fail("noise was drawn"),
+    )
     with pytest.raises(EpsilonTooHigh):
         Client(CAMPAIGN, store=store, lifetime_cap="0.5").encode(RECORD)
     assert reports_on(tmp_path) == [] and Client(CAMPAIGN, store=store).spent().epsilon == 0
@@ -408,7 +443,9 @@ class Custom:
 
 def test_a_store_that_keeps_no_totals_serves_unless_a_lifetime_is_asked_for():
     assert Client(CAMPAIGN, store=Custom()).encode(RECORD)
-    with pytest.raises(CampaignError, match="lifetime_cap needs a store that keeps totals, as FileStore does"):
+    with pytest.raises(
+        CampaignError, match="lifetime_cap needs a store that keeps totals, as FileStore does"
+    ):
         Client(CAMPAIGN, store=Custom(), lifetime_cap=5)
     with pytest.raises(CampaignError, match="this store keeps no totals"):
         Client(CAMPAIGN, store=Custom()).spent()
@@ -422,13 +459,29 @@ def test_a_lifetime_cap_that_is_no_budget_is_refused(cap):
 
 
 def totals(**changed: object) -> str:
-    draw: dict[str, object] = {"report": "a" * 64, "person": "b" * 64, "epsilon": "1", "finished": True}
+    draw: dict[str, object] = {
+        "report": "a" * 64,
+        "person": "b" * 64,
+        "epsilon": "1",
+        "finished": True,
+    }
     return json.dumps({"format": 1, "draws": [draw | changed]})
 
 
 DAMAGED = [
-    *("", "{}", "[]", '{"draws": [{}]}', "[" * 60_000, '{"draws": {}, "format": 1}', '{"draws": [], "format": 2}'),
-    *(totals(epsilon=epsilon) for epsilon in ("-1", "0", "1E+300", "1E+99999999999", "1." + "0" * 3000, "NaN", 1)),
+    *(
+        "",
+        "{}",
+        "[]",
+        '{"draws": [{}]}',
+        "[" * 60_000,
+        '{"draws": {}, "format": 1}',
+        '{"draws": [], "format": 2}',
+    ),
+    *(
+        totals(epsilon=epsilon)
+        for epsilon in ("-1", "0", "1E+300", "1E+99999999999", "1." + "0" * 3000, "NaN", 1)
+    ),
     *(totals(report=["x"]), totals(person=None), totals(finished="yes")),
 ]
 
@@ -437,14 +490,19 @@ DAMAGED = [
 def test_totals_that_are_damaged_are_told_and_not_begun_anew(tmp_path, text):
     Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
     (tmp_path / "spent.json").write_text(text)
-    with pytest.raises(StoreError, match=r"the totals .*/spent\.json are damaged; restore them from a backup"):
+    with pytest.raises(
+        StoreError, match=r"the totals .*/spent\.json are damaged; restore them from a backup"
+    ):
         Client(campaign_of("two"), store=FileStore(tmp_path)).encode(RECORD)
 
 
 def test_reports_whose_totals_were_deleted_are_not_taken_for_nothing(tmp_path):
     Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
     (tmp_path / "spent.json").unlink()
-    with pytest.raises(StoreError, match="keeps 1 report from before totals were kept, so a lifetime_cap cannot be held to"):
+    with pytest.raises(
+        StoreError,
+        match="keeps 1 report from before totals were kept, so a lifetime_cap cannot be held to",
+    ):
         Client(campaign_of("two"), store=FileStore(tmp_path), lifetime_cap=100).encode(RECORD)
 
 
@@ -454,11 +512,15 @@ def test_reports_whose_totals_were_deleted_are_not_taken_for_nothing(tmp_path):
 def test_no_name_or_file_of_a_store_has_an_unsalted_hash_of_the_respondent(tmp_path):
     digest = hashlib.sha256(b"ada@example.org").hexdigest()
     for store in ("a", "b"):
-        Client(CAMPAIGN, store=FileStore(tmp_path / store), respondent="ada@example.org").encode(RECORD)
+        Client(CAMPAIGN, store=FileStore(tmp_path / store), respondent="ada@example.org").encode(
+            RECORD
+        )
     for path in [path for path in tmp_path.rglob("*") if path.is_file()]:
         assert digest[:8] not in path.name and digest[:8].encode() not in path.read_bytes()
         assert CAMPAIGN.id[:8] not in path.name
-    assert not {p.name for p in reports_on(tmp_path / "a")} & {p.name for p in reports_on(tmp_path / "b")}
+    assert not {p.name for p in reports_on(tmp_path / "a")} & {
+        p.name for p in reports_on(tmp_path / "b")
+    }
     assert (tmp_path / "a" / "salt").read_bytes() != (tmp_path / "b" / "salt").read_bytes()
 
 
@@ -510,12 +572,18 @@ def test_a_loose_directory_with_other_files_is_refused_and_left_as_it_is(tmp_pat
     store.mkdir()
     (store / "theirs").write_bytes(b"")
     store.chmod(0o1777)
-    with pytest.raises(StoreError, match=r"the store .* is open to other users and holds other files, too"):
+    with pytest.raises(
+        StoreError, match=r"the store .* is open to other users and holds other files, too"
+    ):
         Client(CAMPAIGN, store=FileStore(store)).encode(RECORD)
-    assert stat.S_IMODE(store.stat().st_mode) == 0o1777 and [path.name for path in store.iterdir()] == ["theirs"]
+    assert stat.S_IMODE(store.stat().st_mode) == 0o1777 and [
+        path.name for path in store.iterdir()
+    ] == ["theirs"]
 
 
-@pytest.mark.parametrize("error", [PermissionError(errno.EPERM, "no"), None], ids=["refused", "ignored"])
+@pytest.mark.parametrize(
+    "error", [PermissionError(errno.EPERM, "no"), None], ids=["refused", "ignored"]
+)
 def test_a_loose_directory_that_cannot_be_closed_is_refused(tmp_path, monkeypatch, error):
     """Some file systems refuse to change a mode, and some only say that they did."""
 
@@ -525,7 +593,9 @@ def test_a_loose_directory_that_cannot_be_closed_is_refused(tmp_path, monkeypatc
 
     (tmp_path / "store").mkdir(mode=0o755)
     monkeypatch.setattr(Path, "chmod", chmod)
-    with pytest.raises(StoreError, match=r"is open to other users and cannot be closed to them; choose another"):
+    with pytest.raises(
+        StoreError, match=r"is open to other users and cannot be closed to them; choose another"
+    ):
         Client(CAMPAIGN, store=FileStore(tmp_path / "store")).encode(RECORD)
     assert list((tmp_path / "store").iterdir()) == []
 
@@ -539,14 +609,19 @@ def test_a_store_may_be_a_link_to_a_directory(tmp_path):
     (tmp_path / "real").mkdir(mode=0o755)
     (tmp_path / "store").symlink_to(tmp_path / "real")
     Client(CAMPAIGN, store=FileStore(tmp_path / "store")).encode(RECORD)
-    assert stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o700 and len(reports_on(tmp_path / "real")) == 1
+    assert (
+        stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o700
+        and len(reports_on(tmp_path / "real")) == 1
+    )
 
 
 def flip_one_bit(path: Path) -> None:
     path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:])
 
 
-@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(b"short"), flip_one_bit])
+@pytest.mark.parametrize(
+    "change", [Path.unlink, lambda path: path.write_bytes(b"short"), flip_one_bit]
+)
 def test_a_store_without_its_salt_draws_nothing(tmp_path, change):
     """Under a new salt no report would be found, and every one would be drawn a second time."""
     Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
@@ -555,7 +630,10 @@ def test_a_store_without_its_salt_draws_nothing(tmp_path, change):
     for title in ("one", "two"):
         client = Client(campaign_of(title), store=FileStore(tmp_path))
         for ask in (client.kept, client.spent, lambda client=client: client.encode(RECORD)):
-            with pytest.raises(StoreError, match=r"has lost or damaged its file salt, without which no report is found; restore"):
+            with pytest.raises(
+                StoreError,
+                match=r"has lost or damaged its file salt, without which no report is found; restore",
+            ):
                 ask()
     assert reports_on(tmp_path) == before
 
@@ -595,7 +673,9 @@ def test_a_report_of_an_earlier_version_is_counted_when_it_is_met_again(tmp_path
 def test_a_lifetime_is_not_promised_over_reports_of_unknown_epsilon(tmp_path):
     older_store(tmp_path / "store")
     client = Client(campaign_of("two"), store=FileStore(tmp_path / "store"), lifetime_cap=100)
-    with pytest.raises(StoreError, match="send them once more, which counts them, or move them elsewhere"):
+    with pytest.raises(
+        StoreError, match="send them once more, which counts them, or move them elsewhere"
+    ):
         client.encode(RECORD)
     Client(CAMPAIGN, store=FileStore(tmp_path / "store")).encode(RECORD)
     assert client.encode(RECORD)
@@ -603,7 +683,9 @@ def test_a_lifetime_is_not_promised_over_reports_of_unknown_epsilon(tmp_path):
 
 def test_a_report_of_an_earlier_version_by_somebody_else_is_somebody_elses(tmp_path):
     older_store(tmp_path / "store", respondent="bob")
-    assert Client(campaign_of("two"), store=FileStore(tmp_path / "store"), lifetime_cap=1).encode(RECORD)
+    assert Client(campaign_of("two"), store=FileStore(tmp_path / "store"), lifetime_cap=1).encode(
+        RECORD
+    )
 
 
 # ---- the clock
@@ -612,7 +694,10 @@ def test_a_report_of_an_earlier_version_by_somebody_else_is_somebody_elses(tmp_p
 @pytest.mark.parametrize("second", [-1.0, -86_400.0 * 365 * 3000, 1e18])
 def test_a_clock_that_is_far_off_is_told(monkeypatch, second):
     monkeypatch.setattr("time.time", lambda: second)
-    with pytest.raises(CampaignError, match=r"the clock of this device is not between 1970-01-01 and 9999-12-31; set it"):
+    with pytest.raises(
+        CampaignError,
+        match=r"the clock of this device is not between 1970-01-01 and 9999-12-31; set it",
+    ):
         Client(CAMPAIGN, store=MemoryStore()).encode(RECORD)
 
 

@@ -45,7 +45,9 @@ from lopub.device.keeping import NO_TIME
 from lopub.device.sending import Address
 
 SENTINEL = "Kaluza-Klein-7f3a9c"
-DOMAIN = Domain((Categorical(name="city", values=(SENTINEL, "Oslo", "Rome")), Boolean(name="smoker")))
+DOMAIN = Domain(
+    (Categorical(name="city", values=(SENTINEL, "Oslo", "Rome")), Boolean(name="smoker"))
+)
 RECORD = {"city": SENTINEL, "smoker": True}
 CAMPAIGN = make_campaign(DOMAIN, Terms(name="survey"), CampaignRequest(epsilon=2))
 QUICK = Patience(seconds=60, attempt=60, first_wait=0.001, longest_wait=0.01)
@@ -94,7 +96,12 @@ def dripping(head: bytes) -> Behaviour:
 
 
 def verdict(reason: str, detail: str = "a sentence") -> Behaviour:
-    return answer(200, json.dumps({"received": 1, "refused": [{"index": 0, "reason": reason, "detail": detail}]}).encode())
+    return answer(
+        200,
+        json.dumps(
+            {"received": 1, "refused": [{"index": 0, "reason": reason, "detail": detail}]}
+        ).encode(),
+    )
 
 
 COUNTED = answer(200, b'{"received": 1, "refused": []}')
@@ -131,7 +138,9 @@ class Peer:
                     behaviour = self._script[min(len(self.requests), len(self._script)) - 1]
                 behaviour(sock)
 
-    def url(self, campaign: Campaign = CAMPAIGN, host: str = "127.0.0.1", scheme: str = "http") -> str:
+    def url(
+        self, campaign: Campaign = CAMPAIGN, host: str = "127.0.0.1", scheme: str = "http"
+    ) -> str:
         return f"{scheme}://{host}:{self.port}/campaigns/{campaign.id}"
 
     @property
@@ -211,7 +220,9 @@ def test_the_kept_report_arrives_framed():
     with peer(COUNTED) as met:
         assert made.send(met.url()) == 1
     assert met.bodies == [framed([report_of(made)])]
-    assert met.requests[0].startswith(b"POST /campaigns/%s/reports HTTP/1.1\r\n" % CAMPAIGN.id.encode())
+    assert met.requests[0].startswith(
+        b"POST /campaigns/%s/reports HTTP/1.1\r\n" % CAMPAIGN.id.encode()
+    )
 
 
 def test_a_request_tells_nothing_but_the_report():
@@ -219,7 +230,14 @@ def test_a_request_tells_nothing_but_the_report():
         client().send(met.url())
     head = met.requests[0].partition(b"\r\n\r\n")[0].decode()
     headers = {line.partition(":")[0].lower() for line in head.split("\r\n")[1:]}
-    assert headers == {"host", "accept-encoding", "content-length", "user-agent", "connection", "content-type"}
+    assert headers == {
+        "host",
+        "accept-encoding",
+        "content-length",
+        "user-agent",
+        "connection",
+        "content-type",
+    }
     assert "User-Agent: lopub\r\n" in head + "\r\n"
     assert "Content-Type: application/vnd.lopub.reports.v1\r\n" in head + "\r\n"
     assert SENTINEL.encode() not in met.requests[0]
@@ -267,7 +285,9 @@ TROUBLES = {
     "no status": raw(b"HTTP/1.1 abc\r\n\r\n"),
     "head cut off": raw(b"HTTP/1.1 200 OK\r\nContent-Le"),
     "body cut off": raw(b'HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n{"received": 1,'),
-    "chunk cut off": raw(b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1e\r\n{"received":'),
+    "chunk cut off": raw(
+        b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1e\r\n{"received":'
+    ),
     "bad chunk": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
     "huge": answer(200, b" " * 70_000 + b'{"received": 1, "refused": []}'),
     "huge head": raw(b"HTTP/1.1 200 OK\r\n" + b"X: " + b"x" * 70_000 + b"\r\n\r\n"),
@@ -279,7 +299,9 @@ TROUBLES = {
     "nothing received": answer(200, b'{"received": 0, "refused": []}'),
     "no word of refusals": answer(200, b'{"received": 1}'),
     "a truth for a number": answer(200, b'{"received": true, "refused": []}'),
-    "another one refused": answer(200, b'{"received": 1, "refused": [{"index": 3, "reason": "range"}]}'),
+    "another one refused": answer(
+        200, b'{"received": 1, "refused": [{"index": 3, "reason": "range"}]}'
+    ),
     "no content": answer(204),
     "accepted only": answer(202, b'{"received": 1, "refused": []}'),
 }
@@ -315,7 +337,14 @@ def test_a_new_client_sends_the_bytes_of_the_old_one_again():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.sampled_from(["dropped", "503", "507", "500", "body cut off", "a portal's page", "not HTTP"]), max_size=6))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["dropped", "503", "507", "500", "body cut off", "a portal's page", "not HTTP"]
+        ),
+        max_size=6,
+    )
+)
 def test_any_run_of_troubles_ends_in_one_report(names):
     made = client()
     with peer(*(TROUBLES[name] for name in names), COUNTED) as met:
@@ -335,7 +364,9 @@ LopubRefusals = (TryLater, CollectorError, ReportRejected)
 # ---- it gives up in time
 
 
-@pytest.mark.parametrize("name", ["dropped", "silent", "dripping", "503", "408", "429", "huge", "a portal's page"])
+@pytest.mark.parametrize(
+    "name", ["dropped", "silent", "dripping", "503", "408", "429", "huge", "a portal's page"]
+)
 def test_all_attempts_together_end_in_time(name):
     with (
         in_time(),
@@ -348,7 +379,9 @@ def test_all_attempts_together_end_in_time(name):
 def test_a_host_that_nobody_is_at_is_told_in_time():
     with peer(COUNTED) as met:
         url = met.url()
-    with pytest.raises(TryLater, match=r"no connection \(Connection refused\), after 1 attempt; try again later"):
+    with pytest.raises(
+        TryLater, match=r"no connection \(Connection refused\), after 1 attempt; try again later"
+    ):
         client().send(url, patience=ONCE)
 
 
@@ -364,7 +397,9 @@ def test_the_collectors_wish_for_patience_is_obeyed(status):
 @pytest.mark.parametrize("status", [507, 429])
 def test_a_wish_for_more_patience_than_there_is_ends_at_once(status):
     with peer(answer(status, Retry_After="3600")) as met:
-        with pytest.raises(TryLater, match=f"the collector answers {status}, after 1 attempt; try again later"):
+        with pytest.raises(
+            TryLater, match=f"the collector answers {status}, after 1 attempt; try again later"
+        ):
             client().send(met.url(), patience=QUICK)
         assert len(met.requests) == 1
 
@@ -379,7 +414,9 @@ def test_waits_double_up_to_the_longest_and_are_drawn():
 @pytest.mark.parametrize("name", ["seconds", "attempt", "first_wait", "longest_wait"])
 @pytest.mark.parametrize("value", [0, -1, float("inf"), float("nan")])
 def test_patience_is_a_number_of_seconds(name, value):
-    with pytest.raises(DomainError, match=f"{name} must be a number of seconds above 0, got {value}"):
+    with pytest.raises(
+        DomainError, match=f"{name} must be a number of seconds above 0, got {value}"
+    ):
         Patience(**{name: value})
 
 
@@ -389,7 +426,9 @@ def test_patience_is_a_number_of_seconds(name, value):
 @pytest.mark.parametrize("reason", list(Reason))
 def test_a_refused_report_is_told_with_its_reason_after_one_attempt(reason):
     with peer(verdict(reason)) as met:
-        with pytest.raises(ReportRejected, match=f'refuses the report \\({reason}\\): it says "a sentence"') as refusal:
+        with pytest.raises(
+            ReportRejected, match=f'refuses the report \\({reason}\\): it says "a sentence"'
+        ) as refusal:
             client().send(met.url(), patience=QUICK)
         assert refusal.value.reason is reason
         assert len(met.requests) == 1
@@ -402,11 +441,19 @@ def test_a_reason_of_a_newer_collector_is_a_refusal_all_the_same():
         assert len(met.requests) == 1
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 407, 409, 410, 413, 415, 422, 424, 426, 428, 431, 499])
+@pytest.mark.parametrize(
+    "status", [400, 401, 403, 404, 405, 407, 409, 410, 413, 415, 422, 424, 426, 428, 431, 499]
+)
 def test_a_refused_request_is_not_sent_again(status):
-    problem = {"type": "urn:lopub:problem:closed", "title": "Closed", "detail": "the campaign is closed"}
+    problem = {
+        "type": "urn:lopub:problem:closed",
+        "title": "Closed",
+        "detail": "the campaign is closed",
+    }
     with peer(answer(status, json.dumps(problem).encode(), Retry_After="0")) as met:
-        with pytest.raises(CollectorError, match=f'with {status} \\(closed\\): it says "the campaign is closed"') as refusal:
+        with pytest.raises(
+            CollectorError, match=f'with {status} \\(closed\\): it says "the campaign is closed"'
+        ) as refusal:
             client().send(met.url(), patience=QUICK)
         assert not isinstance(refusal.value, TryLater)
         assert len(met.requests) == 1
@@ -436,7 +483,10 @@ def test_a_refusal_without_a_problem_document_is_told_by_its_status(body):
 def test_a_report_must_be_made_before_it_is_sent():
     with peer(COUNTED) as met:
         for verb in (Client.send, Client.withdraw):
-            with pytest.raises(StoreError, match=r"no report is kept for campaign .* and this respondent; encode a record first"):
+            with pytest.raises(
+                StoreError,
+                match=r"no report is kept for campaign .* and this respondent; encode a record first",
+            ):
                 verb(Client(CAMPAIGN, store=MemoryStore()), met.url())
         assert met.requests == []
 
@@ -494,12 +544,23 @@ def test_an_address_names_its_campaign(url):
     ],
 )
 def test_what_is_no_address_of_a_campaign_is_refused(url):
-    with pytest.raises(CampaignError, match="must look like https://host/campaigns/ and the 64 digits of its id"):
+    with pytest.raises(
+        CampaignError, match="must look like https://host/campaigns/ and the 64 digits of its id"
+    ):
         Address.of(url)
 
 
 @pytest.mark.parametrize(
-    "host", ["collector.example", "localhost.example", "10.0.0.1", "0.0.0.0", "[fe80::1]", "128.0.0.1", "127.0.0.1.example"]
+    "host",
+    [
+        "collector.example",
+        "localhost.example",
+        "10.0.0.1",
+        "0.0.0.0",
+        "[fe80::1]",
+        "128.0.0.1",
+        "127.0.0.1.example",
+    ],
 )
 def test_plain_http_is_refused_unless_it_is_wished_for_or_stays_on_this_machine(host):
     url = f"http://{host}/campaigns/{ID}"
@@ -512,7 +573,10 @@ def test_plain_http_is_refused_unless_it_is_wished_for_or_stays_on_this_machine(
 
 def test_a_report_is_not_sent_to_another_campaign():
     with peer(COUNTED) as met:
-        with pytest.raises(CampaignError, match=r"the address is that of campaign 0000000000000000…, this client answers"):
+        with pytest.raises(
+            CampaignError,
+            match=r"the address is that of campaign 0000000000000000…, this client answers",
+        ):
             client().send(met.url().replace(ID, "0" * 64))
         assert met.requests == []
 
@@ -549,7 +613,10 @@ def test_what_was_withdrawn_is_not_sent_again_by_this_program_or_the_next(tmp_pa
     spent = made.spent()
     with peer(answer(204)) as met:
         made.withdraw(met.url())
-        for each in (made, Client(CAMPAIGN, store=FileStore(tmp_path / "reports") if lasts else store)):
+        for each in (
+            made,
+            Client(CAMPAIGN, store=FileStore(tmp_path / "reports") if lasts else store),
+        ):
             assert (each.waiting(), each.send(met.url()), each.spent()) == ((), 0, spent)
             assert report_of(each) == before and not each.needs_record
         assert len(met.requests) == 1
@@ -573,7 +640,9 @@ def test_a_report_that_was_withdrawn_elsewhere_is_refused_once_and_not_sent_agai
         assert (made.send(met.url()), len(met.requests)) == (0, 1)
 
 
-def test_the_note_of_a_withdrawal_survives_a_crash_and_keeps_the_store_private(tmp_path, monkeypatch):
+def test_the_note_of_a_withdrawal_survives_a_crash_and_keeps_the_store_private(
+    tmp_path, monkeypatch
+):
     made = Client(CAMPAIGN, store=FileStore(tmp_path))
     made.encode(RECORD)
     with peer(answer(204)) as met, monkeypatch.context() as crash:
@@ -584,7 +653,9 @@ def test_the_note_of_a_withdrawal_survives_a_crash_and_keeps_the_store_private(t
     [note] = tmp_path.glob("*.withdrawn")
     assert (note.stat().st_mode & 0o777, int(note.stat().st_mtime)) == (0o600, NO_TIME)
     tmp_path.chmod(0o755)
-    assert Client(CAMPAIGN, store=FileStore(tmp_path)).waiting() == ()  # the note is a file of the store, and no stranger's
+    assert (
+        Client(CAMPAIGN, store=FileStore(tmp_path)).waiting() == ()
+    )  # the note is a file of the store, and no stranger's
     assert tmp_path.stat().st_mode & 0o777 == 0o700
 
 
@@ -601,7 +672,10 @@ def test_a_report_after_a_loss_is_not_taken_for_the_one_that_was_withdrawn(tmp_p
 
 def test_a_closed_campaign_takes_no_withdrawal():
     problem = b'{"type": "urn:lopub:problem:closed", "detail": "it was closed"}'
-    with peer(answer(409, problem)) as met, pytest.raises(CollectorError, match=r'409 \(closed\): it says "it was closed"'):
+    with (
+        peer(answer(409, problem)) as met,
+        pytest.raises(CollectorError, match=r'409 \(closed\): it says "it was closed"'),
+    ):
         client().withdraw(met.url())
 
 
@@ -617,7 +691,9 @@ def test_a_fetched_campaign_is_the_one_that_the_address_names():
 def test_another_campaign_at_the_address_is_refused():
     other = make_campaign(DOMAIN, Terms(name="survey"), CampaignRequest(epsilon=20))
     with peer(answer(200, other.canonical_bytes)) as met:
-        with pytest.raises(CampaignError, match="its bytes were changed, or it is another campaign"):
+        with pytest.raises(
+            CampaignError, match="its bytes were changed, or it is another campaign"
+        ):
             fetch_campaign(met.url())
         assert len(met.requests) == 1
 
@@ -626,7 +702,10 @@ def test_an_unknown_campaign_is_told():
     body = b'{"type": "urn:lopub:problem:unknown-campaign", "title": "Unknown campaign"}'
     with (
         peer(answer(404, body)) as met,
-        pytest.raises(CollectorError, match=r'refuses this request with 404 \(unknown-campaign\): it says "Unknown campaign"'),
+        pytest.raises(
+            CollectorError,
+            match=r'refuses this request with 404 \(unknown-campaign\): it says "Unknown campaign"',
+        ),
     ):
         fetch_campaign(met.url())
 
@@ -638,8 +717,28 @@ def test_an_unknown_campaign_is_told():
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of localhost, signed by itself; key and certificate in one file."""
     path = tmp_path_factory.mktemp("tls") / "both.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
-    command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", "-", "-out", "-"]
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+    ]
+    command += [
+        "-subj",
+        "/CN=localhost",
+        "-addext",
+        "subjectAltName=DNS:localhost",
+        "-keyout",
+        "-",
+        "-out",
+        "-",
+    ]
     try:
         path.write_bytes(subprocess.run(command, check=True, capture_output=True).stdout)
     except (OSError, subprocess.CalledProcessError):
@@ -701,7 +800,9 @@ def test_a_handshake_that_drips_cannot_hold_the_client():
 
 def test_a_search_for_the_host_that_does_not_end_cannot_hold_the_client(monkeypatch):
     ended = threading.Event()
-    monkeypatch.setattr("socket.getaddrinfo", lambda *arguments, **options: list(range(not ended.wait(HELD))))
+    monkeypatch.setattr(
+        "socket.getaddrinfo", lambda *arguments, **options: list(range(not ended.wait(HELD)))
+    )
     try:
         with in_time(), pytest.raises(TryLater, match=r"collector\.example: no answer in time"):
             client().send(f"https://collector.example/campaigns/{ID}", patience=BRIEF)
@@ -721,7 +822,10 @@ def test_an_address_that_nobody_answers_at_leaves_time_for_the_next(monkeypatch)
             super().connect(target)
 
     def both(*arguments: object, **options: object) -> list[object]:
-        return [*real(*deaf, type=socket.SOCK_STREAM), *real("127.0.0.1", met.port, type=socket.SOCK_STREAM)]
+        return [
+            *real(*deaf, type=socket.SOCK_STREAM),
+            *real("127.0.0.1", met.port, type=socket.SOCK_STREAM),
+        ]
 
     with peer(COUNTED) as met:
         monkeypatch.setattr("socket.getaddrinfo", both)

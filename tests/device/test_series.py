@@ -43,11 +43,20 @@ ROUNDS, TAKE_PART = 5, 3
 VIEW = Listed.of(DOMAIN, [(("city",), 1), (("city", "smoker"), 1)])
 
 
-def campaign_of(mode: str, *, take_part: int = TAKE_PART, rounds: int = ROUNDS, **wish: object) -> Campaign:
+def campaign_of(
+    mode: str, *, take_part: int = TAKE_PART, rounds: int = ROUNDS, **wish: object
+) -> Campaign:
     repeat = Repeat(every_days=7, rounds=rounds, take_part=take_part, mode=mode)
     terms = Terms(name="rounds", min_reports=200, schedule=Schedule.in_rounds(OPENS, repeat))
     lifetime = {"lifetime_epsilon": "2"} if mode == "permanent" else {}
-    asked = {"epsilon": "1", "mechanism": "direct", "view": VIEW, "jointly": True, **lifetime, **wish}
+    asked = {
+        "epsilon": "1",
+        "mechanism": "direct",
+        "view": VIEW,
+        "jointly": True,
+        **lifetime,
+        **wish,
+    }
     return make_campaign(DOMAIN, terms, CampaignRequest(**asked))
 
 
@@ -94,7 +103,9 @@ def collected(monkeypatch, refuse: dict[bytes, Reason] | None = None) -> list[by
 
     def send_report(report: bytes, *_: object) -> int:
         if reason := (refuse or {}).get(report):
-            raise ReportRejected(reason, f"refused ({reason})", when="late" if reason is Reason.SLOT else "")
+            raise ReportRejected(
+                reason, f"refused ({reason})", when="late" if reason is Reason.SLOT else ""
+            )
         came.append(report)
         return 1
 
@@ -110,7 +121,9 @@ def send(client: Client, campaign: Campaign) -> int:
 
 
 @both_modes
-def test_a_device_makes_one_report_in_each_round_that_it_drew_and_in_no_other(mode, clock, tmp_path):
+def test_a_device_makes_one_report_in_each_round_that_it_drew_and_in_no_other(
+    mode, clock, tmp_path
+):
     client = Client(CAMPAIGNS[mode], store=FileStore(tmp_path))
     made = walk(client, clock)
     assert len(client.rounds()) == TAKE_PART == len(made)
@@ -205,7 +218,10 @@ def test_a_lifetime_cap_is_held_before_the_first_report(mode, clock, tmp_path):
 @pytest.mark.parametrize("make", [MemoryStore, FileStore])
 def test_a_lifetime_cap_is_held_in_every_later_round_too(mode, totals, make, clock, tmp_path):
     """A report that is kept is handed out whatever the cap; one that is still to be made is not drawn above it."""
-    campaign, store = campaign_of(mode, take_part=ROUNDS), make() if make is MemoryStore else make(tmp_path)
+    campaign, store = (
+        campaign_of(mode, take_part=ROUNDS),
+        make() if make is MemoryStore else make(tmp_path),
+    )
     first = Client(campaign, store=store).encode(RECORD)
     if totals == "lost" and make is FileStore:
         (tmp_path / "spent.json").unlink()
@@ -221,22 +237,36 @@ def test_a_lifetime_cap_is_held_in_every_later_round_too(mode, totals, make, clo
     assert len(walk(enough, clock)) == ROUNDS - 1
 
 
-def test_a_later_round_is_not_drawn_under_a_cap_that_reports_of_unknown_epsilon_may_pass(clock, tmp_path):
+def test_a_later_round_is_not_drawn_under_a_cap_that_reports_of_unknown_epsilon_may_pass(
+    clock, tmp_path
+):
     campaign, store = campaign_of("sampled", take_part=ROUNDS), FileStore(tmp_path)
-    Client(make_campaign(DOMAIN, Terms(name="once"), CampaignRequest(epsilon=1)), store=store).encode(RECORD)
+    Client(
+        make_campaign(DOMAIN, Terms(name="once"), CampaignRequest(epsilon=1)), store=store
+    ).encode(RECORD)
     Client(campaign, store=store).encode(RECORD)
     (tmp_path / "spent.json").unlink()
     clock(day_in(1))
-    with pytest.raises(StoreError, match="keeps 1 report from before totals were kept, so a lifetime_cap cannot be held to"):
+    with pytest.raises(
+        StoreError,
+        match="keeps 1 report from before totals were kept, so a lifetime_cap cannot be held to",
+    ):
         Client(campaign, store=store, lifetime_cap=100).encode(RECORD)
 
 
-def test_a_permanent_store_holds_noise_and_neither_answers_nor_bytes_that_would_undo_it(clock, tmp_path, monkeypatch):
+def test_a_permanent_store_holds_noise_and_neither_answers_nor_bytes_that_would_undo_it(
+    clock, tmp_path, monkeypatch
+):
     """All that is kept of the first round: which rounds, a view with its noisy cell, and a report; no more than these."""
     campaign = campaign_of("permanent", take_part=ROUNDS)
     client = Client(campaign, store=FileStore(tmp_path))
     report = client.encode(RECORD)
-    assert len([path for path in tmp_path.iterdir() if path.name not in ("salt", "lock", "spent.json")]) == 2
+    assert (
+        len(
+            [path for path in tmp_path.iterdir() if path.name not in ("salt", "lock", "spent.json")]
+        )
+        == 2
+    )
     kept = series_file(tmp_path)
     assert len(kept.pop("answer")) == 2 * (len(report.mask) + len(report.payload))
     reports = [{"bytes": report.to_bytes().hex(), "fate": "waiting"}]
@@ -278,8 +308,17 @@ def test_a_series_that_is_lost_is_not_drawn_anew_and_not_counted_again(mode, los
     for day in (day_in(0), day_in(1)):
         clock(day)
         again = Client(campaign, store=store)
-        for ask in (again.due, again.rounds, again.kept, again.reports, again.waiting, partial(again.encode, RECORD)):
-            with pytest.raises(StoreError, match="lost or damaged what was kept of it; restore it from a backup"):
+        for ask in (
+            again.due,
+            again.rounds,
+            again.kept,
+            again.reports,
+            again.waiting,
+            partial(again.encode, RECORD),
+        ):
+            with pytest.raises(
+                StoreError, match="lost or damaged what was kept of it; restore it from a backup"
+            ):
                 ask()
         with pytest.raises(StoreError, match="would reveal more than was agreed to"):
             again.send(f"https://collector.example/campaigns/{campaign.id}")
@@ -287,7 +326,9 @@ def test_a_series_that_is_lost_is_not_drawn_anew_and_not_counted_again(mode, los
 
 
 @both_modes
-def test_rounds_are_kept_with_the_first_report_and_go_on_without_the_file_that_they_were_drawn_into(mode, clock, tmp_path):
+def test_rounds_are_kept_with_the_first_report_and_go_on_without_the_file_that_they_were_drawn_into(
+    mode, clock, tmp_path
+):
     store = FileStore(tmp_path)
     client = Client(campaign_of(mode, take_part=ROUNDS - 1), store=store)
     clock(client.rounds()[0])
@@ -301,7 +342,9 @@ def test_rounds_are_kept_with_the_first_report_and_go_on_without_the_file_that_t
 def test_a_series_is_one_file_so_that_no_report_of_it_can_be_lost_alone(clock, tmp_path):
     client = Client(CAMPAIGNS["sampled"], store=FileStore(tmp_path))
     walk(client, clock)
-    names = [path.name for path in tmp_path.iterdir() if path.name not in ("salt", "lock", "spent.json")]
+    names = [
+        path.name for path in tmp_path.iterdir() if path.name not in ("salt", "lock", "spent.json")
+    ]
     assert sorted(map(len, names)) == [64, 64 + len(".rounds")]
     assert len(series_file(tmp_path)["reports"]) == TAKE_PART
 
@@ -322,7 +365,12 @@ def damaged(kept: dict[str, object]) -> list[bytes]:
         {"reports": [{"bytes": reports[0]["bytes"][:-2], "fate": "waiting"}]},
         {"reports": [{"bytes": reports[0]["bytes"]}]},
     ]
-    return [b"", b"{}", json.dumps(kept).encode()[:-9], *(json.dumps(kept | change).encode() for change in changes)]
+    return [
+        b"",
+        b"{}",
+        json.dumps(kept).encode()[:-9],
+        *(json.dumps(kept | change).encode() for change in changes),
+    ]
 
 
 @both_modes
@@ -332,7 +380,9 @@ def test_a_series_that_is_damaged_is_refused_and_nothing_is_counted(mode, clock,
     client = Client(campaign, store=store)
     client.encode(RECORD)
     path, kept, spent = store.path_of(client._key), series_file(tmp_path), client.spent()
-    for data in damaged(kept) + [json.dumps(kept | {"answer": "ff"}).encode()] * (mode == "permanent"):
+    for data in damaged(kept) + [json.dumps(kept | {"answer": "ff"}).encode()] * (
+        mode == "permanent"
+    ):
         path.write_bytes(data)
         with pytest.raises(StoreError, match="lost or damaged"):
             client.encode(RECORD)
@@ -361,7 +411,13 @@ def test_a_bit_of_the_salt_that_is_damaged_draws_neither_rounds_nor_reports(mode
     client.encode(RECORD)
     before, salt = sorted(tmp_path.iterdir()), (tmp_path / "salt").read_bytes()
     (tmp_path / "salt").write_bytes(salt[:-1] + bytes([salt[-1] ^ 128]))
-    for ask in (client.due, client.rounds, client.reports, client.spent, partial(client.encode, RECORD)):
+    for ask in (
+        client.due,
+        client.rounds,
+        client.reports,
+        client.spent,
+        partial(client.encode, RECORD),
+    ):
         with pytest.raises(StoreError, match="has lost or damaged its file salt"):
             ask()
     assert sorted(tmp_path.iterdir()) == before
@@ -378,7 +434,9 @@ def test_totals_that_are_lost_count_a_series_again_when_it_is_next_used(clock, t
 
 
 @both_modes
-def test_a_series_is_known_to_be_kept_before_a_report_of_it_is_handed_out_again(mode, clock, tmp_path, monkeypatch):
+def test_a_series_is_known_to_be_kept_before_a_report_of_it_is_handed_out_again(
+    mode, clock, tmp_path, monkeypatch
+):
     """A crash may come between keeping a series and noting that in the totals; whoever next hands out its report notes it."""
     campaign, store = campaign_of(mode, take_part=ROUNDS), FileStore(tmp_path)
     client = Client(campaign, store=store)
@@ -408,7 +466,9 @@ def test_a_store_that_cannot_keep_a_series_is_refused():
         def kept(self, key): ...
         def keep(self, key, report): ...
 
-    with pytest.raises(CampaignError, match="needs a store that keeps a series and its total, as FileStore does"):
+    with pytest.raises(
+        CampaignError, match="needs a store that keeps a series and its total, as FileStore does"
+    ):
         Client(CAMPAIGNS["sampled"], store=Shelf())
 
 
@@ -461,11 +521,23 @@ print(client.encode({"city": "Oslo", "smoker": True}).to_bytes().hex())
 
 
 @both_modes
-def test_processes_that_begin_a_series_together_agree_and_none_takes_it_for_lost(mode, clock, tmp_path):
+def test_processes_that_begin_a_series_together_agree_and_none_takes_it_for_lost(
+    mode, clock, tmp_path
+):
     campaign = campaign_of(mode, take_part=ROUNDS)
     campaign.save(tmp_path / "campaign.json")
-    words = [sys.executable, "-c", TOGETHER, str(tmp_path / "store"), str(tmp_path / "campaign.json"), str(time.time())]
-    running = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    words = [
+        sys.executable,
+        "-c",
+        TOGETHER,
+        str(tmp_path / "store"),
+        str(tmp_path / "campaign.json"),
+        str(time.time()),
+    ]
+    running = [
+        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
     for process in running:
         process.stdin.write("go\n")
         process.stdin.flush()
@@ -508,7 +580,9 @@ def test_everything_that_waits_is_sent_and_nothing_twice(clock, tmp_path, monkey
     assert len(came) == 3
 
 
-def test_a_report_is_sent_until_the_days_of_grace_are_over_and_then_told_to_be_missed(clock, tmp_path, monkeypatch):
+def test_a_report_is_sent_until_the_days_of_grace_are_over_and_then_told_to_be_missed(
+    clock, tmp_path, monkeypatch
+):
     campaign = campaign_of("sampled", take_part=ROUNDS)
     client, came = Client(campaign, store=FileStore(tmp_path)), collected(monkeypatch)
     made = client.encode(RECORD)
@@ -520,7 +594,9 @@ def test_a_report_is_sent_until_the_days_of_grace_are_over_and_then_told_to_be_m
 
 
 @pytest.mark.parametrize("reason", [Reason.SLOT, Reason.WITHDRAWN])
-def test_a_refusal_of_one_report_does_not_keep_the_others_back(reason, clock, tmp_path, monkeypatch):
+def test_a_refusal_of_one_report_does_not_keep_the_others_back(
+    reason, clock, tmp_path, monkeypatch
+):
     campaign = campaign_of("sampled", take_part=ROUNDS)
     client = Client(campaign, store=FileStore(tmp_path))
     first = client.encode(RECORD)
@@ -541,16 +617,23 @@ def test_a_collector_that_disagrees_about_the_day_is_tried_again(clock, tmp_path
     client = Client(campaign, store=FileStore(tmp_path))
     made = client.encode(RECORD)
     collected(monkeypatch, refuse={made.to_bytes(): Reason.SLOT})
-    with pytest.raises(ReportRejected, match=r"that is the present one by this device's clock; set the clock"):
+    with pytest.raises(
+        ReportRejected, match=r"that is the present one by this device's clock; set the clock"
+    ):
         send(client, campaign)
     assert client.waiting() == (made,)
 
 
 @pytest.mark.parametrize(
     ("when", "said"),
-    [("early", "yet, which has not begun by its clock; set the clock"), ("", "does not say that it came too late; set")],
+    [
+        ("early", "yet, which has not begun by its clock; set the clock"),
+        ("", "does not say that it came too late; set"),
+    ],
 )
-def test_a_report_is_given_up_only_where_its_round_can_be_over_by_both_clocks(when, said, clock, tmp_path, monkeypatch):
+def test_a_report_is_given_up_only_where_its_round_can_be_over_by_both_clocks(
+    when, said, clock, tmp_path, monkeypatch
+):
     """The round is over by a clock that is ahead; the collector says that it has not begun, or not why it refuses."""
     campaign = campaign_of("sampled", take_part=ROUNDS)
     client = Client(campaign, store=FileStore(tmp_path))
@@ -565,7 +648,9 @@ def test_a_report_is_given_up_only_where_its_round_can_be_over_by_both_clocks(wh
         send(client, campaign)
     assert client.waiting() == (made,)
     clock(day_in(1, GRACE_DAYS))
-    assert client.missed() == (OPENS,)  # as far as this device can know; its clock set right, the report is sent
+    assert client.missed() == (
+        OPENS,
+    )  # as far as this device can know; its clock set right, the report is sent
     clock(OPENS)
     came = collected(monkeypatch)
     send(client, campaign)
@@ -573,7 +658,9 @@ def test_a_report_is_given_up_only_where_its_round_can_be_over_by_both_clocks(wh
 
 
 @pytest.mark.parametrize("ahead", range(1, 5))
-def test_no_report_of_daily_rounds_is_lost_to_a_clock_that_is_some_days_ahead(ahead, clock, monkeypatch):
+def test_no_report_of_daily_rounds_is_lost_to_a_clock_that_is_some_days_ahead(
+    ahead, clock, monkeypatch
+):
     repeat = Repeat(every_days=1, rounds=30, take_part=30)
     terms = Terms(name="daily", schedule=Schedule.in_rounds(OPENS, repeat))
     campaign = make_campaign(DOMAIN, terms, CampaignRequest(epsilon="1", mechanism="direct"))
@@ -598,11 +685,16 @@ def test_no_report_of_daily_rounds_is_lost_to_a_clock_that_is_some_days_ahead(ah
     assert len(client.waiting()) + len(came) == 12 and client.missed() == ()
 
 
-def test_what_was_withdrawn_is_not_sent_again_and_a_later_round_goes_on(clock, tmp_path, monkeypatch):
+def test_what_was_withdrawn_is_not_sent_again_and_a_later_round_goes_on(
+    clock, tmp_path, monkeypatch
+):
     campaign = campaign_of("sampled", take_part=ROUNDS)
     client, came = Client(campaign, store=FileStore(tmp_path)), collected(monkeypatch)
     withdrawn = []
-    monkeypatch.setattr("lopub.device.client.withdraw_report", lambda report_id, *_: withdrawn.append(report_id) or 1)
+    monkeypatch.setattr(
+        "lopub.device.client.withdraw_report",
+        lambda report_id, *_: withdrawn.append(report_id) or 1,
+    )
     first = client.encode(RECORD)
     assert client.withdraw(f"https://collector.example/campaigns/{campaign.id}") == 1
     assert (withdrawn, client.waiting()) == ([first.id], ())
@@ -633,7 +725,9 @@ def test_a_thousand_rounds_over_leap_days_are_each_made_once(every, take_part, c
 
 @both_modes
 def test_two_respondents_of_a_store_have_rounds_and_answers_of_their_own(mode, clock, tmp_path):
-    clients = [Client(CAMPAIGNS[mode], store=FileStore(tmp_path), respondent=str(i)) for i in range(8)]
+    clients = [
+        Client(CAMPAIGNS[mode], store=FileStore(tmp_path), respondent=str(i)) for i in range(8)
+    ]
     assert len({client.rounds() for client in clients}) > 1
     made = [report.id for client in clients for report in walk(client, clock)]
     assert len(set(made)) == len(made) == 8 * TAKE_PART

@@ -14,7 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from lopub import Boolean, Campaign, CampaignRequest, Client, Domain, FileStore, Repeat, Schedule, Terms, make_campaign
+from lopub import (
+    Boolean,
+    Campaign,
+    CampaignRequest,
+    Client,
+    Domain,
+    FileStore,
+    Repeat,
+    Schedule,
+    Terms,
+    make_campaign,
+)
 from lopub.contract.schedule import EPOCH
 
 FULL = bool(os.environ.get("LOPUB_FULL"))
@@ -27,7 +38,11 @@ def campaign_of(mode: str) -> Campaign:
     repeat = Repeat(every_days=1, rounds=ROUNDS, take_part=TAKE_PART, mode=mode)
     terms = Terms(name="crashes", min_reports=100, schedule=Schedule.in_rounds(OPENS, repeat))
     lifetime = {"lifetime_epsilon": "2"} if mode == "permanent" else {}
-    return make_campaign(Domain((Boolean(name="a"),)), terms, CampaignRequest(epsilon="1", mechanism="direct", **lifetime))
+    return make_campaign(
+        Domain((Boolean(name="a"),)),
+        terms,
+        CampaignRequest(epsilon="1", mechanism="direct", **lifetime),
+    )
 
 
 CAMPAIGNS = {mode: campaign_of(mode) for mode in ("sampled", "permanent")}
@@ -57,7 +72,11 @@ class World:
         self._ends, self._steps = ends, count()
         with self._patch.context() as patch:
             for name in OPERATIONS:
-                patch.setattr(os, name, self._deadly(getattr(os, name) if name != "fsync" else lambda descriptor: None))
+                patch.setattr(
+                    os,
+                    name,
+                    self._deadly(getattr(os, name) if name != "fsync" else lambda descriptor: None),
+                )
             patch.setattr(Path, "write_bytes", lambda path, data: self._torn(path, data))
             patch.setattr("lopub.device.client.send_report", self._arrives)
             yield
@@ -113,14 +132,18 @@ def check(world: World) -> None:
     by_slot = {int.from_bytes(report[25:29]): report for report in world.received}
     assert len(by_slot) == len(set(world.received)) == TAKE_PART
     assert sorted(by_slot) == [(day - EPOCH).days for day in client.rounds()]
-    assert [report.to_bytes() for report in client.reports()] == [by_slot[slot] for slot in sorted(by_slot)]
+    assert [report.to_bytes() for report in client.reports()] == [
+        by_slot[slot] for slot in sorted(by_slot)
+    ]
     assert min(by_slot) >= first and all(world.charged)
     assert client.spent().epsilon == world.campaign.lifetime_loss and client.spent().n_unknown == 0
     assert client.waiting() == ()
 
 
 @pytest.mark.parametrize("mode", CAMPAIGNS)
-def test_a_device_that_dies_at_any_step_sends_one_report_a_round_and_counts_it(mode, tmp_path, monkeypatch):
+def test_a_device_that_dies_at_any_step_sends_one_report_a_round_and_counts_it(
+    mode, tmp_path, monkeypatch
+):
     for n in count():
         world = World(CAMPAIGNS[mode], tmp_path / str(n), monkeypatch)
         died = world.dies({"a": True}, n)

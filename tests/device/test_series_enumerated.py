@@ -49,11 +49,20 @@ Seen = tuple[tuple[int, bytes, bytes], ...]
 """What an observer sees of one device, for ever: the slot, the view and the payload of every report."""
 
 
-def campaign_of(mode: str, domain: Domain, take_part: int, mechanism: str = "direct", **wish: object) -> Campaign:
+def campaign_of(
+    mode: str, domain: Domain, take_part: int, mechanism: str = "direct", **wish: object
+) -> Campaign:
     repeat = Repeat(every_days=1, rounds=ROUNDS, take_part=take_part, mode=mode)
     terms = Terms(name="enumerated", min_reports=200, schedule=Schedule.in_rounds(OPENS, repeat))
     lifetime = {"lifetime_epsilon": "1.5"} if mode == "permanent" else {}
-    asked = {"epsilon": "0.75", "mechanism": mechanism, "view": AllAttributes(), "jointly": True, **lifetime, **wish}
+    asked = {
+        "epsilon": "0.75",
+        "mechanism": mechanism,
+        "view": AllAttributes(),
+        "jointly": True,
+        **lifetime,
+        **wish,
+    }
     return make_campaign(domain, terms, CampaignRequest(**asked))
 
 
@@ -165,7 +174,10 @@ def stored(kept: Kept) -> MemoryStore:
 
 
 def records_of(domain: Domain) -> Iterator[Record]:
-    values = [attribute.values if isinstance(attribute, Categorical) else (False, True) for attribute in domain.attributes]
+    values = [
+        attribute.values if isinstance(attribute, Categorical) else (False, True)
+        for attribute in domain.attributes
+    ]
     names = domain.names
     if len(names) == 1:
         yield from ({names[0]: value} for value in values[0])
@@ -200,7 +212,10 @@ def largest_ratio(laws: list[dict[Seen, Fraction]]) -> Fraction:
     """Over all pairs of histories, and everything that can be seen."""
     everything = {outcome for law in laws for outcome in law}
     assert all(law.keys() == everything for law in laws)  # nothing rules a history out
-    return max(max(law[outcome] for law in laws) / min(law[outcome] for law in laws) for outcome in everything)
+    return max(
+        max(law[outcome] for law in laws) / min(law[outcome] for law in laws)
+        for outcome in everything
+    )
 
 
 # ---- what is stated
@@ -228,20 +243,28 @@ ALL_SIZES = [(size, m) for size in (2, 3, 4) for m in (1, 2, 3, 4)]
 
 @pytest.mark.parametrize("mode", ["sampled", "permanent"])
 @pytest.mark.parametrize(("size", "take_part"), ALL_SIZES if FULL else SIZES)
-def test_four_rounds_reveal_what_is_stated_for_all_pairs_of_histories(mode, size, take_part, monkeypatch):
+def test_four_rounds_reveal_what_is_stated_for_all_pairs_of_histories(
+    mode, size, take_part, monkeypatch
+):
     check_stated(campaign_of(mode, answers_of(size), take_part), monkeypatch)
 
 
-@pytest.mark.parametrize(("mode", "mechanism"), [("sampled", "bloom"), ("permanent", "bloom"), ("permanent", "unary")])
+@pytest.mark.parametrize(
+    ("mode", "mechanism"), [("sampled", "bloom"), ("permanent", "bloom"), ("permanent", "unary")]
+)
 @pytest.mark.parametrize("take_part", [1, 2, 3, 4] if FULL else [2])
-def test_four_rounds_of_bits_reveal_what_is_stated_for_all_pairs_of_histories(mode, mechanism, take_part, monkeypatch):
+def test_four_rounds_of_bits_reveal_what_is_stated_for_all_pairs_of_histories(
+    mode, mechanism, take_part, monkeypatch
+):
     filters = {"n_bits": 2, "n_hashes": 1} if mechanism == "bloom" else {}
     check_stated(campaign_of(mode, answers_of(2), take_part, mechanism, **filters), monkeypatch)
 
 
 @pytest.mark.parametrize("mode", ["sampled", "permanent"])
 @pytest.mark.parametrize("take_part", [2, 4] if FULL else [1])
-def test_four_rounds_with_views_reveal_what_is_stated_for_all_pairs_of_histories(mode, take_part, monkeypatch):
+def test_four_rounds_with_views_reveal_what_is_stated_for_all_pairs_of_histories(
+    mode, take_part, monkeypatch
+):
     """A view is drawn anew in every report of mode sampled, and once in mode permanent; it depends on no answer."""
     view = Listed.of(TWO, [(("a",), 1), (("b",), 1)])
     check_stated(campaign_of(mode, TWO, take_part, view=view), monkeypatch)
@@ -264,6 +287,8 @@ def test_permanent_noise_that_is_drawn_anew_reveals_more_than_is_stated(monkeypa
 
 def test_a_report_too_many_reveals_more_than_is_stated(monkeypatch):
     campaign = campaign_of("sampled", answers_of(2), 1)
-    monkeypatch.setattr(Repeat, "draw", lambda self, randomness: tuple(randomness.prefix(self.rounds, 2)))
+    monkeypatch.setattr(
+        Repeat, "draw", lambda self, randomness: tuple(randomness.prefix(self.rounds, 2))
+    )
     monkeypatch.setattr(Series, "_are_rounds", lambda self, numbers: True)
     assert log_up(largest_ratio(laws_of(Device(campaign, monkeypatch)))) > campaign.lifetime_loss

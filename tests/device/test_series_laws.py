@@ -44,7 +44,11 @@ def campaign_of(mode: str) -> Campaign:
     repeat = Repeat(every_days=1, rounds=ROUNDS, take_part=2, mode=mode)
     terms = Terms(name="laws", min_reports=200, schedule=Schedule.in_rounds(OPENS, repeat))
     lifetime = {"lifetime_epsilon": "4"} if mode == "permanent" else {}
-    return make_campaign(DOMAIN, terms, CampaignRequest(epsilon="2", mechanism="direct", view=VIEW, jointly=True, **lifetime))
+    return make_campaign(
+        DOMAIN,
+        terms,
+        CampaignRequest(epsilon="2", mechanism="direct", view=VIEW, jointly=True, **lifetime),
+    )
 
 
 SAMPLED, PERMANENT = campaign_of("sampled"), campaign_of("permanent")
@@ -61,13 +65,17 @@ class Device:
 def crowd(campaign: Campaign, monkeypatch) -> list[Device]:
     """Devices with a stream of randomness each, the same in every run."""
     streams = itertools.count()
-    monkeypatch.setattr(series, "Randomness", lambda: Repeatable(b"device stream %d" % next(streams)))
+    monkeypatch.setattr(
+        series, "Randomness", lambda: Repeatable(b"device stream %d" % next(streams))
+    )
     found = []
     for number in range(DEVICES):
         answers = ((bool(number & 1),) * 2) + ((bool(number & 1) ^ bool(number & 2),) * 2)
         client, made = Client(campaign, store=MemoryStore()), []
         for turn, answer in enumerate(answers):
-            monkeypatch.setattr(time, "time", lambda turn=turn: ((OPENS - EPOCH).days + turn) * 86_400.0)
+            monkeypatch.setattr(
+                time, "time", lambda turn=turn: ((OPENS - EPOCH).days + turn) * 86_400.0
+            )
             ANSWER[0] = answer
             if client.due() is not None:
                 made.append(client.encode({"a": answer, "b": answer}))
@@ -80,7 +88,9 @@ ANSWER = [False]
 
 
 def fits(count: int, n: int, chance: float) -> bool:
-    return bool(bdtr(count, n, chance) > ALPHA and bdtrc(count - 1, n, chance) > ALPHA) if n else True
+    return (
+        bool(bdtr(count, n, chance) > ALPHA and bdtrc(count - 1, n, chance) > ALPHA) if n else True
+    )
 
 
 def says(report: Report) -> bool:
@@ -106,9 +116,16 @@ def wrong(devices: list[Device], campaign: Campaign) -> set[str]:
     for answer in (False, True):
         own = [numbers(device) for device in pairs if device.answers[0] is answer]
         each = Counter(own)
-        if not all(fits(each[chosen], len(own), 1 / 6) for chosen in itertools.combinations(range(ROUNDS), 2)):
+        if not all(
+            fits(each[chosen], len(own), 1 / 6)
+            for chosen in itertools.combinations(range(ROUNDS), 2)
+        ):
             found.add("which rounds")
-    return found | (wrong_permanent(pairs, campaign) if campaign.mechanism.permanent else wrong_sampled(pairs, campaign))
+    return found | (
+        wrong_permanent(pairs, campaign)
+        if campaign.mechanism.permanent
+        else wrong_sampled(pairs, campaign)
+    )
 
 
 def wrong_sampled(pairs: list[Device], campaign: Campaign) -> set[str]:
@@ -121,10 +138,16 @@ def wrong_sampled(pairs: list[Device], campaign: Campaign) -> set[str]:
         for turn, report in zip(numbers(device), device.reports, strict=True)
     ]
     both = sum(
-        all(says(r) == device.answers[t] for t, r in zip(numbers(device), device.reports, strict=True)) for device in pairs
+        all(
+            says(r) == device.answers[t]
+            for t, r in zip(numbers(device), device.reports, strict=True)
+        )
+        for device in pairs
     )
     same_view = sum(device.reports[0].mask == device.reports[1].mask for device in pairs)
-    found = set() if fits(sum(told), len(told), true) and fits(both, len(pairs), true**2) else {"noise"}
+    found = (
+        set() if fits(sum(told), len(told), true) and fits(both, len(pairs), true**2) else {"noise"}
+    )
     return found | (set() if fits(same_view, len(pairs), 0.5) else {"view"})
 
 
@@ -142,7 +165,9 @@ def wrong_permanent(pairs: list[Device], campaign: Campaign) -> set[str]:
     for changed in (False, True):
         own = [device for device in pairs if (device.answers[0] != device.answers[-1]) is changed]
         first = [device.answers[numbers(device)[0]] for device in own]
-        n_both = sum(says(d.reports[0]) == says(d.reports[1]) == x for d, x in zip(own, first, strict=True))
+        n_both = sum(
+            says(d.reports[0]) == says(d.reports[1]) == x for d, x in zip(own, first, strict=True)
+        )
         n_agree = sum(says(d.reports[0]) == says(d.reports[1]) for d in own)
         if not fits(n_both, len(own), both) or not fits(n_agree, len(own), agree):
             found.add("noise")
@@ -171,18 +196,26 @@ def rounds_by_the_answer(monkeypatch):
 
 
 def one_round_more(monkeypatch):
-    monkeypatch.setattr(Repeat, "draw", lambda self, randomness: tuple(sorted(randomness.prefix(ROUNDS, self.take_part + 1))))
+    monkeypatch.setattr(
+        Repeat,
+        "draw",
+        lambda self, randomness: tuple(sorted(randomness.prefix(ROUNDS, self.take_part + 1))),
+    )
     monkeypatch.setattr(Series, "_are_rounds", lambda self, numbers: True)
 
 
 def rounds_redrawn(monkeypatch):
     def slots(self):
-        return tuple(self.schedule.slots[number] for number in self.repeat.draw(series.Randomness()))
+        return tuple(
+            self.schedule.slots[number] for number in self.repeat.draw(series.Randomness())
+        )
 
     monkeypatch.setattr(Series, "slots", slots)
     monkeypatch.setattr(Series, "_checked", lambda self, kept: kept)
     real = Client._encode_round
-    monkeypatch.setattr(Client, "_encode_round", lambda self, own, record: retried(lambda: real(self, own, record)))
+    monkeypatch.setattr(
+        Client, "_encode_round", lambda self, own, record: retried(lambda: real(self, own, record))
+    )
 
 
 def retried(make: Callable[[], Report]) -> Report:
@@ -230,13 +263,17 @@ def a_permanent_answer_that_follows(monkeypatch):
     def report(self, kept, candidates, slot):
         key = f"{self.key}:answer {candidates}"
         if self.store.kept(key) is None:
-            begun = not any(self.store.kept(f"{self.key}:answer {each}") for each in ((0, 0), (1, 1)))
+            begun = not any(
+                self.store.kept(f"{self.key}:answer {each}") for each in ((0, 0), (1, 1))
+            )
             drawn = kept.answer
             while not begun:
                 drawn = memorized(self.campaign, candidates, series.Randomness())
                 begun = drawn[:1] == kept.answer[:1]
             self.store.keep(key, drawn)
-        return refreshed(self.campaign, self.store.kept(key), slot=slot, randomness=series.Randomness())
+        return refreshed(
+            self.campaign, self.store.kept(key), slot=slot, randomness=series.Randomness()
+        )
 
     monkeypatch.setattr(Series, "report", report)
     monkeypatch.setattr(Series, "needs_record", True)

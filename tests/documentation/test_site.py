@@ -38,11 +38,15 @@ KINDS = (
     "search",
 )
 ABOUT_ANOTHER_LANGUAGE = {"browser.md"}
-PYTHON_PAGES = [page for page in (ROOT / "docs").rglob("*.md") if page.name not in ABOUT_ANOTHER_LANGUAGE]
+PYTHON_PAGES = [
+    page for page in (ROOT / "docs").rglob("*.md") if page.name not in ABOUT_ANOTHER_LANGUAGE
+]
 ALWAYS_OF_THEIR_CLASS = {"campaign", "client", "publication", "report", "study"}
 """Variables that pages use for one thing only."""
 FOUND = "#search-results li a[href*='taking-part']"
-needs_browser = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver")
+needs_browser = pytest.mark.skipif(
+    CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver"
+)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +63,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _build(folder: Path) -> None:
-    build = [*(sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going"), "-d", folder / "doctrees", "-b", "html"]
+    build = [
+        *(sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going"),
+        "-d",
+        folder / "doctrees",
+        "-b",
+        "html",
+    ]
     done = subprocess.run([*build, ROOT / "docs", folder / "html"], capture_output=True, text=True)
     if done.returncode or done.stderr:
         shutil.rmtree(folder / "html", ignore_errors=True)
@@ -83,7 +93,10 @@ def read(browser: Any, address: str, *, size: str = "desk", scheme: str = "light
     width, height = SIZES[size]
     screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"features": [{"name": "prefers-color-scheme", "value": scheme}]},
+    )
     for log in ("browser", "performance"):
         browser.get_log(log)  # what came before
     browser.get(address)
@@ -95,17 +108,27 @@ def pages(site: Path) -> list[Path]:
 
 def test_no_page_is_heavy(site: Path):
     assert len(pages(site)) > 30
-    assert {page.name: page.stat().st_size for page in pages(site) if page.stat().st_size > LARGEST} == {}
+    assert {
+        page.name: page.stat().st_size for page in pages(site) if page.stat().st_size > LARGEST
+    } == {}
 
 
 def test_no_page_loads_anything_from_elsewhere(site: Path):
     """A link may lead elsewhere; a script, a style, a font or a picture may not come from there."""
     for page in pages(site):
         text = page.read_text(encoding="utf-8")
-        loaded = re.findall(r"""<(?:script|img|iframe|source|link)\b[^>]*?(?:src|href)=["'](?:https?:)?//[^"']*""", text)
+        loaded = re.findall(
+            r"""<(?:script|img|iframe|source|link)\b[^>]*?(?:src|href)=["'](?:https?:)?//[^"']*""",
+            text,
+        )
         assert loaded == [], page
     for style in site.rglob("*.css"):
-        assert re.findall(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//", style.read_text(encoding="utf-8")) == [], style
+        assert (
+            re.findall(
+                r"(?:url\(|@import)\s*['\"]?(?:https?:)?//", style.read_text(encoding="utf-8")
+            )
+            == []
+        ), style
 
 
 def test_equations_are_there_without_a_script(site: Path):
@@ -115,18 +138,27 @@ def test_equations_are_there_without_a_script(site: Path):
 
 
 def test_every_public_name_is_described_once(site: Path):
-    text = "".join(page.read_text(encoding="utf-8") for page in (site / "reference").glob("python-*.html"))
+    text = "".join(
+        page.read_text(encoding="utf-8") for page in (site / "reference").glob("python-*.html")
+    )
     described = re.findall(r'<dt class="sig sig-object py" id="(\w+)"', text)
     assert sorted(described) == sorted(set(lopub.__all__) - {"__version__"})
 
 
 def test_the_reference_shows_what_pages_use_of_a_class_and_nothing_internal(site: Path):
-    text = "".join(page.read_text(encoding="utf-8") for page in (site / "reference").glob("python-*.html"))
+    text = "".join(
+        page.read_text(encoding="utf-8") for page in (site / "reference").glob("python-*.html")
+    )
     described = set(re.findall(r'<dt class="sig sig-object py" id="(\w+\.\w+)"', text))
     used = {name for page in PYTHON_PAGES for name in members_used(page)}
     assert used - described == set() and len(used) > 20
     assert {"Study.estimate", "Estimator.__call__"} <= described
-    assert not described & {"Study.gain_bounds", "Study.single_counts", "ReportBatch.folds", "Sample.n_tried"}
+    assert not described & {
+        "Study.gain_bounds",
+        "Study.single_counts",
+        "ReportBatch.folds",
+        "Sample.n_tried",
+    }
 
 
 def members_used(page: Path) -> set[str]:
@@ -134,11 +166,15 @@ def members_used(page: Path) -> set[str]:
     class's signature."""
     named = re.findall(r"(?<![\w./-])(\w+)\.([a-z]\w+)\b", page.read_text(encoding="utf-8"))
     kinds = (property, classmethod, staticmethod, FunctionType)
-    classes = [(name.capitalize() if name in ALWAYS_OF_THEIR_CLASS else name, member) for name, member in named]
+    classes = [
+        (name.capitalize() if name in ALWAYS_OF_THEIR_CLASS else name, member)
+        for name, member in named
+    ]
     return {
         f"{name}.{member}"
         for name, member in classes
-        if name in lopub.__all__ and isinstance(inspect.getattr_static(getattr(lopub, name), member, None), kinds)
+        if name in lopub.__all__
+        and isinstance(inspect.getattr_static(getattr(lopub, name), member, None), kinds)
     }
 
 
@@ -156,7 +192,9 @@ def test_an_option_is_not_set_with_a_dash(site: Path):
 
 def test_every_page_on_disk_is_in_the_site(site: Path):
     missing = [
-        p for p in (ROOT / "docs").rglob("*.md") if not (site / p.relative_to(ROOT / "docs").with_suffix(".html")).exists()
+        p
+        for p in (ROOT / "docs").rglob("*.md")
+        if not (site / p.relative_to(ROOT / "docs").with_suffix(".html")).exists()
     ]
     assert missing == []
 
@@ -164,12 +202,20 @@ def test_every_page_on_disk_is_in_the_site(site: Path):
 @needs_browser
 @pytest.mark.xdist_group("browser")
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_page_asks_this_host_only_and_says_nothing_in_the_console(browser: Any, address: str, kind: str):
+def test_a_page_asks_this_host_only_and_says_nothing_in_the_console(
+    browser: Any, address: str, kind: str
+):
     read(browser, f"{address}/{kind}.html")
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    asked = [
+        m["params"]["request"]["url"]
+        for m in messages
+        if m["method"] == "Network.requestWillBeSent"
+    ]
     assert asked and [url for url in asked if not url.startswith((address, "data:"))] == []
-    assert [entry for entry in browser.get_log("browser") if "favicon" not in entry["message"]] == []
+    assert [
+        entry for entry in browser.get_log("browser") if "favicon" not in entry["message"]
+    ] == []
 
 
 @needs_browser
@@ -178,7 +224,12 @@ def test_a_page_asks_this_host_only_and_says_nothing_in_the_console(browser: Any
 def test_a_page_fits_on_a_phone(browser: Any, address: str, kind: str):
     read(browser, f"{address}/{kind}.html", size="phone")
     assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-    assert browser.execute_script("return parseFloat(getComputedStyle(document.querySelector('article')).fontSize)") >= 14
+    assert (
+        browser.execute_script(
+            "return parseFloat(getComputedStyle(document.querySelector('article')).fontSize)"
+        )
+        >= 14
+    )
 
 
 @needs_browser
@@ -191,9 +242,12 @@ def test_axe_finds_nothing_on_a_page(browser: Any, address: str, kind: str, size
     script = (Path(spec.submodule_search_locations[0]) / "axe.min.js").read_text()
     read(browser, f"{address}/{kind}.html", size=size, scheme=scheme)
     browser.execute_script(script)
-    found = browser.execute_async_script("axe.run({resultTypes: ['violations', 'passes']}).then(arguments[0])")
+    found = browser.execute_async_script(
+        "axe.run({resultTypes: ['violations', 'passes']}).then(arguments[0])"
+    )
     assert not found["violations"], [
-        (issue["id"], len(issue["nodes"]), issue["nodes"][0]["html"][:200]) for issue in found["violations"]
+        (issue["id"], len(issue["nodes"]), issue["nodes"][0]["html"][:200])
+        for issue in found["violations"]
     ]
     assert found["passes"]
 
@@ -223,5 +277,10 @@ def test_every_page_fits_on_a_phone_and_axe_finds_nothing(browser: Any, site: Pa
     for page in pages(site):
         kind = page.relative_to(site).with_suffix("").as_posix()
         test_a_page_fits_on_a_phone(browser, address, kind)
-        for size, scheme in (("desk", "light"), ("desk", "dark"), ("phone", "light"), ("phone", "dark")):
+        for size, scheme in (
+            ("desk", "light"),
+            ("desk", "dark"),
+            ("phone", "light"),
+            ("phone", "dark"),
+        ):
             test_axe_finds_nothing_on_a_page(browser, address, kind, size, scheme)

@@ -16,7 +16,12 @@ from lopub.evaluation.distance import drawn_sets, subset_of_rank
 
 
 def domain_of(**sizes: int) -> Domain:
-    return Domain(tuple(Categorical(name=name, values=tuple(f"v{i}" for i in range(size))) for name, size in sizes.items()))
+    return Domain(
+        tuple(
+            Categorical(name=name, values=tuple(f"v{i}" for i in range(size)))
+            for name, size in sizes.items()
+        )
+    )
 
 
 def table_of(domain: Domain, *rows: tuple[int, ...]) -> Dataset:
@@ -25,13 +30,18 @@ def table_of(domain: Domain, *rows: tuple[int, ...]) -> Dataset:
 
 def random_table(n: int, seed: int, **sizes: int) -> Dataset:
     rng = np.random.default_rng(seed)
-    return Dataset(domain_of(**sizes), np.stack([rng.integers(size, size=n) for size in sizes.values()], axis=1))
+    return Dataset(
+        domain_of(**sizes),
+        np.stack([rng.integers(size, size=n) for size in sizes.values()], axis=1),
+    )
 
 
 def shuffled(dataset: Dataset, seed: int = 0) -> Dataset:
     """The same marginals, without dependence."""
     rng = np.random.default_rng(seed)
-    return Dataset(dataset.domain, np.stack([rng.permutation(column) for column in dataset.codes.T], axis=1))
+    return Dataset(
+        dataset.domain, np.stack([rng.permutation(column) for column in dataset.codes.T], axis=1)
+    )
 
 
 def chain(n: int, seed: int) -> Dataset:
@@ -40,7 +50,10 @@ def chain(n: int, seed: int) -> Dataset:
     a = rng.random(n) < 0.4
     b = a ^ (rng.random(n) < 0.1)
     c = b ^ (rng.random(n) < 0.1)
-    return Dataset(domain_of(a=2, b=2, c=2, d=2), np.stack([a, b, c, rng.random(n) < 0.4], axis=1).astype(np.uint16))
+    return Dataset(
+        domain_of(a=2, b=2, c=2, d=2),
+        np.stack([a, b, c, rng.random(n) < 0.4], axis=1).astype(np.uint16),
+    )
 
 
 def scores_of(real: Dataset, synthetic: Dataset, **options: object) -> Evaluation:
@@ -50,7 +63,10 @@ def scores_of(real: Dataset, synthetic: Dataset, **options: object) -> Evaluatio
 def brute_avd(real: Dataset, synthetic: Dataset, names: tuple[str, ...]) -> float:
     total = 0.0
     for cell in product(*(range(real.domain[name].size) for name in names)):
-        shares = [np.mean([tuple(row) == cell for row in d.codes[:, d.domain.positions(names)]]) for d in (real, synthetic)]
+        shares = [
+            np.mean([tuple(row) == cell for row in d.codes[:, d.domain.positions(names)]])
+            for d in (real, synthetic)
+        ]
         total += abs(shares[0] - shares[1])
     return total / 2
 
@@ -110,7 +126,9 @@ def test_the_baselines_multiply_each_tables_own_marginals():
     synthetic = table_of(domain, (0, 0), (0, 0), (0, 1), (1, 0))
     pair = scores_of(real, synthetic).ways[1].sets[0]
     assert pair.product_of_real == pytest.approx(0.5)
-    assert pair.product_of_synthetic == pytest.approx((abs(0.5 - 9 / 16) + 2 * 3 / 16 + (0.5 - 1 / 16)) / 2)
+    assert pair.product_of_synthetic == pytest.approx(
+        (abs(0.5 - 9 / 16) + 2 * 3 / 16 + (0.5 - 1 / 16)) / 2
+    )
 
 
 def test_the_mean_and_the_largest_are_those_of_the_breakdown():
@@ -151,7 +169,10 @@ def test_drawn_sets_are_sorted():
 
 def test_another_seed_draws_other_triples():
     real = random_table(30, 1, **{f"a{i}": 2 for i in range(12)})
-    drawn = [{score.names for score in scores_of(real, real, most_sets=20, seed=seed).ways[2].sets} for seed in (1, 2)]
+    drawn = [
+        {score.names for score in scores_of(real, real, most_sets=20, seed=seed).ways[2].sets}
+        for seed in (1, 2)
+    ]
     assert drawn[0] != drawn[1]
 
 
@@ -187,7 +208,10 @@ def test_the_threshold_grows_with_the_smaller_of_two_domains(phi: float, found: 
     domain = domain_of(a=3, b=3)
     counts = weak_counts(information=0.04)
     rows = [(i, j) for i in range(3) for j in range(3) for _ in range(int(counts[i, j]))]
-    assert len(scores_of(table_of(domain, *rows), table_of(domain, *rows), phi=phi).edges.found) == found
+    assert (
+        len(scores_of(table_of(domain, *rows), table_of(domain, *rows), phi=phi).edges.found)
+        == found
+    )
 
 
 def weak_counts(information: float) -> np.ndarray:
@@ -195,7 +219,9 @@ def weak_counts(information: float) -> np.ndarray:
     strengths = np.linspace(0, 1, 100_001)
     same, other = (1 + 2 * strengths) / 9, (1 - strengths) / 9
     with np.errstate(divide="ignore", invalid="ignore"):
-        informations = 3 * same * np.log(9 * same) + 6 * np.where(other > 0, other * np.log(9 * other), 0)
+        informations = 3 * same * np.log(9 * same) + 6 * np.where(
+            other > 0, other * np.log(9 * other), 0
+        )
     strength = strengths[np.searchsorted(informations, information)]
     return np.round(20_000 * ((1 - strength) / 9 + strength / 3 * np.eye(3)))
 
@@ -383,7 +409,9 @@ def test_tables_of_other_attributes_are_refused():
 
 
 def test_tables_of_other_candidates_are_refused():
-    with pytest.raises(DomainError, match="attribute 'b' has other candidates in the synthetic table"):
+    with pytest.raises(
+        DomainError, match="attribute 'b' has other candidates in the synthetic table"
+    ):
         evaluate(random_table(9, 1, a=2, b=2), random_table(9, 1, a=2, b=3))
 
 

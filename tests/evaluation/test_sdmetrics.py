@@ -44,7 +44,9 @@ def table(n: int, *, seed: int, most: int) -> Dataset:
     colour = rng.choice(6, n, p=(rng.dirichlet(np.ones(6)) + 0.1) / 1.6)
     owns = np.where(rng.random(n) < 0.7, colour % 3, rng.integers(3, size=n))
     rooms = np.minimum(rng.poisson(2 + colour, size=n), 13)
-    return Dataset(DOMAIN, np.stack([colour, owns, rooms, rng.geometric(0.2, size=n) % most], axis=1))
+    return Dataset(
+        DOMAIN, np.stack([colour, owns, rooms, rng.geometric(0.2, size=n) % most], axis=1)
+    )
 
 
 TABLES = {
@@ -62,8 +64,13 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[Names, fl
     for key, (real, synthetic) in TABLES.items():
         real.save(folders[key] / "real.csv")
         synthetic.save(folders[key] / "synthetic.csv")
-    said = json.loads(output_of(python_with("sdmetrics>=0.14"), SCRIPT, *map(str, folders.values())))
-    return {key: {tuple(names): score for names, score in own} for key, own in zip(folders, said, strict=True)}
+    said = json.loads(
+        output_of(python_with("sdmetrics>=0.14"), SCRIPT, *map(str, folders.values()))
+    )
+    return {
+        key: {tuple(names): score for names, score in own}
+        for key, own in zip(folders, said, strict=True)
+    }
 
 
 def complements(real: Dataset, synthetic: Dataset) -> dict[Names, float]:
@@ -78,7 +85,9 @@ def n_invented(real: Dataset, synthetic: Dataset, name: str) -> int:
 
 
 @pytest.mark.parametrize("key", ["fewer", "more"])
-def test_avd_of_columns_and_pairs_is_one_minus_what_sdmetrics_says(theirs: dict[str, dict[Names, float]], key: str):
+def test_avd_of_columns_and_pairs_is_one_minus_what_sdmetrics_says(
+    theirs: dict[str, dict[Names, float]], key: str
+):
     real, synthetic = TABLES[key]
     assert not any(n_invented(real, synthetic, name) for name in DOMAIN.names)
     ours = complements(real, synthetic)
@@ -87,7 +96,9 @@ def test_avd_of_columns_and_pairs_is_one_minus_what_sdmetrics_says(theirs: dict[
     assert min(ours.values()) < 0.9  # the tables differ, so that agreement says something
 
 
-def test_a_value_that_the_real_table_lacks_moves_sdmetrics_by_a_millionth_of_a_record(theirs: dict[str, dict[Names, float]]):
+def test_a_value_that_the_real_table_lacks_moves_sdmetrics_by_a_millionth_of_a_record(
+    theirs: dict[str, dict[Names, float]],
+):
     """SDMetrics counts such a value as 1e-6 real records in a column, and in pairs as none, as we do in both."""
     real, synthetic = TABLES["invented"]
     assert n_invented(real, synthetic, "rare") > 5

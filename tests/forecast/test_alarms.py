@@ -37,7 +37,9 @@ def test_honest_campaigns_hardly_ever_raise_an_alarm():
     alarmed = 0
     for seed in range(N_HONEST):
         target = fakes.campaign(list(fakes.DESIGNS)[seed % len(fakes.DESIGNS)])
-        alarmed += any(not alarm.is_notice for alarm in alarms_of(fakes.honest(target, 2_000, seed)))
+        alarmed += any(
+            not alarm.is_notice for alarm in alarms_of(fakes.honest(target, 2_000, seed))
+        )
     note_figures("alarms", "all", honest_campaigns=N_HONEST, false_alarms=alarmed)
     assert alarmed <= N_HONEST // 50
 
@@ -78,7 +80,12 @@ def test_the_likeliest_output_is_not_met_more_often_than_its_chance(design: str)
     batch = fakes.liars(target, 30_000, seed=3)
     for number in range(min(3, len(batch.views))):
         rows = batch.rows_of(number)
-        likeliest = np.exp(sum(bulk_of(target.mechanism).log_likeliest(channel) for channel in batch.channels(number)))
+        likeliest = np.exp(
+            sum(
+                bulk_of(target.mechanism).log_likeliest(channel)
+                for channel in batch.channels(number)
+            )
+        )
         most = np.unique(batch.payloads.matrix(rows), axis=0, return_counts=True)[1].max()
         expected = len(rows) * likeliest
         assert most <= expected + 10 * np.sqrt(expected) + 10
@@ -101,18 +108,31 @@ def test_the_number_of_ones_follows_its_law(design: str):
     assert abs(ones.mean() - mean - 0.5) > 6.5 * spread / np.sqrt(len(rows))
 
 
-@pytest.mark.parametrize("design", ["direct, sample:2, jointly", "subset, sample:2, jointly", "hashed, sample:2, jointly"])
+@pytest.mark.parametrize(
+    "design",
+    ["direct, sample:2, jointly", "subset, sample:2, jointly", "hashed, sample:2, jointly"],
+)
 def test_where_ones_say_nothing_there_is_no_law_of_them(design: str):
     target = fakes.campaign(design)
     assert bulk_of(target.mechanism).ones_chances(target.channels((0, 1))[0]) is None
 
 
 @pytest.mark.parametrize("sizes", [(40, 40, 3), (1500,)])
-def test_large_domains_have_outputs_too_unlikely_for_a_float_and_are_looked_at_all_the_same(sizes: tuple[int, ...]):
-    domain = Domain(tuple(IntegerRange(name=f"q{i}", minimum=0, maximum=size - 1) for i, size in enumerate(sizes)))
-    target = make_campaign(domain, Terms(name="large"), CampaignRequest(epsilon=1, mechanism="subset"))
+def test_large_domains_have_outputs_too_unlikely_for_a_float_and_are_looked_at_all_the_same(
+    sizes: tuple[int, ...],
+):
+    domain = Domain(
+        tuple(
+            IntegerRange(name=f"q{i}", minimum=0, maximum=size - 1) for i, size in enumerate(sizes)
+        )
+    )
+    target = make_campaign(
+        domain, Terms(name="large"), CampaignRequest(epsilon=1, mechanism="subset")
+    )
     batch = fakes.honest(target, 400, seed=9)
-    assert min(bulk_of(target.mechanism).log_likeliest(channel) for channel in batch.channels(0)) < np.log(np.finfo(float).tiny)
+    assert min(
+        bulk_of(target.mechanism).log_likeliest(channel) for channel in batch.channels(0)
+    ) < np.log(np.finfo(float).tiny)
     assert alarms_of(batch) == ()
     copied = fakes.ReportBatch.concatenated([batch, fakes.copies(target, 40, seed=10)])
     assert [each.kind for each in alarms_of(copied)] == [REPEATS]
@@ -148,7 +168,9 @@ def test_bits_are_added_up_in_blocks(monkeypatch: pytest.MonkeyPatch):
 def test_views_that_devices_keep_are_not_taken_for_fakes(mode: str):
     """The same 50 devices in 20 rounds: where they keep their view, 50 draws look like 1,000."""
     repeat = Repeat(every_days=1, rounds=20, take_part=20, mode=mode)
-    terms = Terms(name="rounds", min_reports=200, schedule=Schedule.in_rounds(date(2026, 1, 5), repeat))
+    terms = Terms(
+        name="rounds", min_reports=200, schedule=Schedule.in_rounds(date(2026, 1, 5), repeat)
+    )
     names = fakes.DOMAIN.names
     view = Listed.of(fakes.DOMAIN, [(names[:2], 1), (names[2:], 1)])
     wish = CampaignRequest(epsilon=2, mechanism="unary", view=view, jointly=False)
@@ -157,7 +179,9 @@ def test_views_that_devices_keep_are_not_taken_for_fakes(mode: str):
     many = fakes.honest(target, 200, seed=11)
     drawn = many[np.tile(np.concatenate([many.rows_of(0)[:32], many.rows_of(1)[:18]]), 20)]
     one = fakes.replaced_slots(drawn, np.full(1000, 20_458, dtype=np.uint32))
-    all_rounds = fakes.replaced_slots(drawn, np.repeat(np.arange(20_458, 20_478, dtype=np.uint32), 50))
+    all_rounds = fakes.replaced_slots(
+        drawn, np.repeat(np.arange(20_458, 20_478, dtype=np.uint32), 50)
+    )
     assert COVERAGE in [each.kind for each in alarms_of(one)] and checks_of(one)[COVERAGE] == MADE
     is_looked_for = mode == "sampled"
     assert [each.kind for each in alarms_of(all_rounds)] == [COVERAGE] * is_looked_for
@@ -177,7 +201,9 @@ def test_of_repeats_the_largest_excess_is_told():
     batch = fakes.mixed(fakes.campaign("subset, sample:2, jointly"), "copies", 4_000, 0.1, seed=1)
     (alarm,) = alarms_of(batch)
     assert alarm.kind == REPEATS and alarm.attributes == () and alarm.observed > 100
-    batch = fakes.mixed(fakes.campaign("subset, sample:2, jointly"), "one payload", 4_000, 0.1, seed=1)
+    batch = fakes.mixed(
+        fakes.campaign("subset, sample:2, jointly"), "one payload", 4_000, 0.1, seed=1
+    )
     (alarm,) = [each for each in alarms_of(batch) if each.kind == REPEATS]
     assert alarm.observed > 350
 

@@ -23,7 +23,9 @@ def written(tmp_path: Path, text: str | dict[str, object]) -> Path:
 
 
 def domain_of(tmp_path: Path, *fields: object, **terms: object) -> Domain:
-    return draft_from_file(written(tmp_path, {"name": "d", "schema": {"fields": fields}} | terms))[0]
+    return draft_from_file(written(tmp_path, {"name": "d", "schema": {"fields": fields}} | terms))[
+        0
+    ]
 
 
 def refusal(tmp_path: Path, *fields: object, **terms: object) -> str:
@@ -65,50 +67,86 @@ def test_a_finished_campaign_file_may_not_have_comments(tmp_path):
 # ---- shorthand
 
 
-@pytest.mark.parametrize("bins", [{"edges": [0, 2.5, 5.0]}, {"edges": ["0", "2.50", 5e0]}, {"count": 2, "from": 0, "to": 5.0}])
+@pytest.mark.parametrize(
+    "bins",
+    [{"edges": [0, 2.5, 5.0]}, {"edges": ["0", "2.50", 5e0]}, {"count": 2, "from": 0, "to": 5.0}],
+)
 def test_any_spelling_of_decimals_makes_the_same_bins(tmp_path, bins):
     number = domain_of(tmp_path, {"name": "x", "type": "number", "bins": bins})["x"]
     assert isinstance(number, Binned) and number.edges == ("0", "2.5", "5")
 
 
 def test_equal_bins_are_decided_by_the_draft_in_exact_decimals(tmp_path):
-    number = domain_of(tmp_path, {"name": "x", "type": "number", "bins": {"count": 3, "from": "0.1", "to": "0.4"}})["x"]
+    number = domain_of(
+        tmp_path, {"name": "x", "type": "number", "bins": {"count": 3, "from": "0.1", "to": "0.4"}}
+    )["x"]
     assert isinstance(number, Binned) and number.edges == ("0.1", "0.2", "0.3", "0.4")
 
 
 @pytest.mark.parametrize(
-    ("way", "edges"), [("above", ("0", "1", "inf")), ("below", ("-inf", "0", "1")), ("both", ("-inf", "0", "1", "inf"))]
+    ("way", "edges"),
+    [
+        ("above", ("0", "1", "inf")),
+        ("below", ("-inf", "0", "1")),
+        ("both", ("-inf", "0", "1", "inf")),
+    ],
 )
 def test_bins_can_be_open_ended(tmp_path, way, edges):
-    number = domain_of(tmp_path, {"name": "x", "type": "number", "bins": {"edges": [0, 1], "open": way}})["x"]
+    number = domain_of(
+        tmp_path, {"name": "x", "type": "number", "bins": {"edges": [0, 1], "open": way}}
+    )["x"]
     assert isinstance(number, Binned) and number.edges == edges
 
 
 def test_an_enum_alone_is_enough(tmp_path):
-    colour = domain_of(tmp_path, {"name": "x", "type": "string", "constraints": {"enum": ["red", "blue"]}})["x"]
+    colour = domain_of(
+        tmp_path, {"name": "x", "type": "string", "constraints": {"enum": ["red", "blue"]}}
+    )["x"]
     assert colour.texts == ("red", "blue")
 
 
 @pytest.mark.parametrize(
     ("other", "value", "label"),
-    [(True, "other", "Other"), ("Elsewhere", "other", "Elsewhere"), ({"value": "else", "label": "Else"}, "else", "Else")],
+    [
+        (True, "other", "Other"),
+        ("Elsewhere", "other", "Elsewhere"),
+        ({"value": "else", "label": "Else"}, "else", "Else"),
+    ],
 )
 def test_other_is_a_category_behind_the_rest(tmp_path, other, value, label):
     field = {"name": "x", "type": "string", "categories": ["a"], "other": other}
     attribute = domain_of(tmp_path, field)["x"]
-    assert isinstance(attribute, Categorical) and attribute.texts == ("a", value) and attribute.labels[value] == label
+    assert (
+        isinstance(attribute, Categorical)
+        and attribute.texts == ("a", value)
+        and attribute.labels[value] == label
+    )
 
 
 def test_days_stand_for_their_periods(tmp_path):
-    field = {"name": "x", "type": "date", "period": "quarter", "constraints": {"minimum": "2024-02-01", "maximum": "2024-12-31"}}
+    field = {
+        "name": "x",
+        "type": "date",
+        "period": "quarter",
+        "constraints": {"minimum": "2024-02-01", "maximum": "2024-12-31"},
+    }
     attribute = domain_of(tmp_path, field)["x"]
-    assert isinstance(attribute, Dated) and attribute.texts == ("2024-Q1", "2024-Q2", "2024-Q3", "2024-Q4")
+    assert isinstance(attribute, Dated) and attribute.texts == (
+        "2024-Q1",
+        "2024-Q2",
+        "2024-Q3",
+        "2024-Q4",
+    )
 
 
 def test_numbers_in_conditions_may_be_spelt_in_any_way(tmp_path):
     age = {"name": "age", "type": "number", "bins": {"edges": [0, 17.5, 99]}}
     for value in (17.5, "17.50", "17.5"):
-        domain = domain_of(tmp_path, age, {"name": "x", "type": "boolean", "onlyIf": {"field": "age", "above": value}})
+        domain = domain_of(
+            tmp_path,
+            age,
+            {"name": "x", "type": "boolean", "onlyIf": {"field": "age", "above": value}},
+        )
         domain.check_questionnaire()
 
 
@@ -126,7 +164,10 @@ def test_texts_in_several_languages_become_translations(tmp_path):
                         "name": "x",
                         "type": "string",
                         "question": {"en": "Which?", "de": "Welcher?"},
-                        "categories": [{"value": "g", "label": {"en": "green", "de": "grün"}}, "black"],
+                        "categories": [
+                            {"value": "g", "label": {"en": "green", "de": "grün"}},
+                            "black",
+                        ],
                     }
                 ]
             },
@@ -134,7 +175,12 @@ def test_texts_in_several_languages_become_translations(tmp_path):
     )
     domain, terms = draft_from_file(path)
     german = terms.translations["de"]
-    assert (terms.title, german.title, german.consent, german.questions) == ("Tea", "Tee", "Ja.", {"x": "Welcher?"})
+    assert (terms.title, german.title, german.consent, german.questions) == (
+        "Tea",
+        "Tee",
+        "Ja.",
+        {"x": "Welcher?"},
+    )
     assert german.labels == {"x": {"g": "grün"}} and domain["x"].question == "Which?"
 
 
@@ -164,21 +210,42 @@ def test_a_schedule_need_not_say_that_it_is_once(tmp_path):
 @pytest.mark.parametrize(
     ("field", "message"),
     [
-        ({"name": "x", "type": "string"}, "field 'x' has no categories: a free text cannot be asked"),
-        ({"name": "x", "type": "text"}, "field 'x' of type text has no categories: a free text cannot be asked"),
-        ({"name": "x", "type": "number"}, "field 'x' has no bins: every number would be an answer of its own"),
+        (
+            {"name": "x", "type": "string"},
+            "field 'x' has no categories: a free text cannot be asked",
+        ),
+        (
+            {"name": "x", "type": "text"},
+            "field 'x' of type text has no categories: a free text cannot be asked",
+        ),
+        (
+            {"name": "x", "type": "number"},
+            "field 'x' has no bins: every number would be an answer of its own",
+        ),
         (
             {"name": "x", "type": "number", "bins": {"count": 0, "from": 0, "to": 1}},
             "field 'x' bins.count must be a whole number",
         ),
-        ({"name": "x", "type": "number", "bins": {"count": 2, "from": 3, "to": 1}}, "field 'x' bins.from must be below bins.to"),
-        ({"name": "x", "type": "number", "bins": {"count": 2, "from": "a", "to": 1}}, "field 'x' bins.from and bins.to must be"),
-        ({"name": "x", "type": "number", "bins": {"count": 2, "from": 3}}, "field 'x' bins.count goes with from and to"),
+        (
+            {"name": "x", "type": "number", "bins": {"count": 2, "from": 3, "to": 1}},
+            "field 'x' bins.from must be below bins.to",
+        ),
+        (
+            {"name": "x", "type": "number", "bins": {"count": 2, "from": "a", "to": 1}},
+            "field 'x' bins.from and bins.to must be",
+        ),
+        (
+            {"name": "x", "type": "number", "bins": {"count": 2, "from": 3}},
+            "field 'x' bins.count goes with from and to",
+        ),
         (
             {"name": "x", "type": "number", "bins": {"edges": [0, 1], "open": "wide"}},
             "field 'x' bins.open must be below, above or both",
         ),
-        ({"name": "x", "type": "boolean", "question": {"de": "Was?"}}, "field 'x' question is given in de, but not in en"),
+        (
+            {"name": "x", "type": "boolean", "question": {"de": "Was?"}},
+            "field 'x' question is given in de, but not in en",
+        ),
     ],
 )
 def test_a_shorthand_that_makes_no_sense_is_refused_by_field(tmp_path, field, message):
@@ -196,7 +263,9 @@ def test_all_mistakes_come_with_their_lines(tmp_path):
   ]}
 }"""
     draft = read_draft(written(tmp_path, text))
-    found = [(draft.line_of(mistake), mistake.text.split(";")[0][:40]) for mistake in draft.mistakes]
+    found = [
+        (draft.line_of(mistake), mistake.text.split(";")[0][:40]) for mistake in draft.mistakes
+    ]
     assert found == [
         (4, "field 'a' has no categories: a free text"),
         (7, "field 'c': extra is not known to format "),
@@ -220,14 +289,28 @@ GOOD = {"consent": "Yes.", "min_reports": 500}
 @pytest.mark.parametrize(
     ("field", "text"),
     [
-        ({"type": "integer", "constraints": {"minimum": 0, "maximum": 99}}, "100 whole numbers, each an answer of its own"),
-        ({"type": "string", "categories": [f"c{i}" for i in range(40)]}, "has 40 answers; with noise, few of them"),
         (
-            {"type": "boolean", "onlyIf": {"and": [{"field": "b", "equals": True}, {"field": "b", "equals": False}]}},
+            {"type": "integer", "constraints": {"minimum": 0, "maximum": 99}},
+            "100 whole numbers, each an answer of its own",
+        ),
+        (
+            {"type": "string", "categories": [f"c{i}" for i in range(40)]},
+            "has 40 answers; with noise, few of them",
+        ),
+        (
+            {
+                "type": "boolean",
+                "onlyIf": {
+                    "and": [{"field": "b", "equals": True}, {"field": "b", "equals": False}]
+                },
+            },
             "field 'x' can be reached by nobody: its condition never holds",
         ),
         (
-            {"type": "boolean", "onlyIf": {"or": [{"field": "b", "equals": True}, {"field": "b", "equals": False}]}},
+            {
+                "type": "boolean",
+                "onlyIf": {"or": [{"field": "b", "equals": True}, {"field": "b", "equals": False}]},
+            },
             "field 'x' has a condition that always holds; leave it out",
         ),
     ],
@@ -259,13 +342,18 @@ def test_a_language_that_the_page_does_not_speak_gets_advice(tmp_path, tag):
     field = {"name": "b", "type": "boolean", "question": "?"}
     for members in ({"language": tag}, {"translations": {tag: {"questions": {"b": "?"}}}}):
         ((_, found),) = advice(tmp_path, field, **GOOD | members)
-        assert "has its own words" in found and f"in English and German only; who reads {tag} sees" in found
+        assert (
+            "has its own words" in found
+            and f"in English and German only; who reads {tag} sees" in found
+        )
     assert advice(tmp_path, field, **GOOD | {"language": "de-AT"}) == []
 
 
 def test_the_page_speaks_the_languages_that_advice_says_it_does():
     words = (Path(__file__).parents[2] / "clients" / "js" / "page" / "words.ts").read_text()
-    assert set(re.findall(r"^const (\w\w)(?:: Words)? = \{", words, re.MULTILINE)) == set(PAGE_LANGUAGES)
+    assert set(re.findall(r"^const (\w\w)(?:: Words)? = \{", words, re.MULTILINE)) == set(
+        PAGE_LANGUAGES
+    )
 
 
 def test_terms_get_advice_too(tmp_path):

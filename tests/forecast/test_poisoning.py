@@ -40,10 +40,17 @@ MECHANISMS = ("direct", "subset", "unary", "bloom")
 
 
 def domain_of(*sizes: int) -> Domain:
-    return Domain(tuple(Categorical(name=f"a{i}", values=tuple(map(str, range(size)))) for i, size in enumerate(sizes)))
+    return Domain(
+        tuple(
+            Categorical(name=f"a{i}", values=tuple(map(str, range(size))))
+            for i, size in enumerate(sizes)
+        )
+    )
 
 
-def campaign_of(domain: Domain, mechanism: str, view: ViewRule, jointly: bool, epsilon: float = 1.5) -> Campaign:
+def campaign_of(
+    domain: Domain, mechanism: str, view: ViewRule, jointly: bool, epsilon: float = 1.5
+) -> Campaign:
     own = {"n_bits": 4, "n_hashes": 1} if mechanism == "bloom" else {}
     wish = CampaignRequest(epsilon=epsilon, mechanism=mechanism, view=view, jointly=jointly, **own)
     return make_campaign(domain, Terms(name="t"), wish)
@@ -63,7 +70,9 @@ def outputs_of(campaign: Campaign, view: Clique) -> Iterator[tuple[int, ...]]:
         yield outputs
 
 
-def said(campaign: Campaign, clique: Clique, cell: int, view: Clique, outputs: tuple[int, ...]) -> tuple[float, float]:
+def said(
+    campaign: Campaign, clique: Clique, cell: int, view: Clique, outputs: tuple[int, ...]
+) -> tuple[float, float]:
     """(weight, x) of one report, written down anew: from bits, cell by cell."""
     sizes = campaign.domain.sizes
     own_sizes = [sizes[position] for position in clique]
@@ -76,10 +85,17 @@ def said(campaign: Campaign, clique: Clique, cell: int, view: Clique, outputs: t
             continue
         law, direct = channel.law(), campaign.mechanism.name == "direct"
         bits = np.zeros(law.n_bits)
-        bits[[channel.cell(output)] if direct else [i for i in range(law.n_bits) if output >> i & 1]] = 1
+        bits[
+            [channel.cell(output)] if direct else [i for i in range(law.n_bits) if output >> i & 1]
+        ] = 1
         debiased = (bits - float(law.q)) / float(law.p - law.q)
-        cells = np.linalg.lstsq(code_matrix(law).T, debiased, rcond=None)[0].reshape([sizes[position] for position in block])
-        index = tuple(wanted[clique.index(position)] if position in clique else slice(None) for position in block)
+        cells = np.linalg.lstsq(code_matrix(law).T, debiased, rcond=None)[0].reshape(
+            [sizes[position] for position in block]
+        )
+        index = tuple(
+            wanted[clique.index(position)] if position in clique else slice(None)
+            for position in block
+        )
         x *= float(np.sum(cells[index]))
         n_summed = law.n_candidates / math.prod(sizes[position] for position in inside)
         precision = float((law.p - law.q) ** 2 / (1 if direct else law.q * (1 - law.q)))
@@ -87,17 +103,24 @@ def said(campaign: Campaign, clique: Clique, cell: int, view: Clique, outputs: t
     return weight, x
 
 
-def brute_force(campaign: Campaign, clique: Clique, honest_views: list[Clique], n_fake: int) -> float:
+def brute_force(
+    campaign: Campaign, clique: Clique, honest_views: list[Clique], n_fake: int
+) -> float:
     """The largest shift of any cell over everything that honest people and fakes could have sent."""
     largest = 0.0
     covering = [view for view in drawn_views(campaign) if set(clique) <= set(view)]
     for cell in range(math.prod(campaign.domain.sizes[position] for position in clique)):
-        choices = {view: {said(campaign, clique, cell, view, o) for o in outputs_of(campaign, view)} for view in covering}
+        choices = {
+            view: {said(campaign, clique, cell, view, o) for o in outputs_of(campaign, view)}
+            for view in covering
+        }
         fakes = list(combinations_with_replacement(sorted(set().union(*choices.values())), n_fake))
         for honest in product(*(sorted(choices[view]) for view in honest_views if view in choices)):
             before = sum(w * x for w, x in honest) / sum(w for w, _ in honest)
             for fake in fakes:
-                after = sum(w * x for w, x in (*honest, *fake)) / sum(w for w, _ in (*honest, *fake))
+                after = sum(w * x for w, x in (*honest, *fake)) / sum(
+                    w for w, _ in (*honest, *fake)
+                )
                 largest = max(largest, abs(after - before))
     return largest
 
@@ -109,7 +132,9 @@ THREE = domain_of(2, 2, 3)
 @pytest.mark.parametrize("names", [("a0",), ("a0", "a1")])
 @pytest.mark.parametrize("jointly", [True, False])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_the_bound_is_what_brute_force_finds_where_every_report_covers_everything(mechanism, jointly, names):
+def test_the_bound_is_what_brute_force_finds_where_every_report_covers_everything(
+    mechanism, jointly, names
+):
     campaign = campaign_of(TWO, mechanism, AllAttributes(), jointly)
     clique = TWO.positions(names)
     for n_fake in (1, 2):
@@ -144,7 +169,12 @@ N = 3000
 def crowd(seed: int) -> Dataset:
     rng = np.random.default_rng(seed)
     first = rng.integers(0, 2, N)  # the third value of the first attribute is nobody's
-    columns = [first, (first + rng.integers(0, 2, N)) % 4, rng.integers(0, 2, N), rng.integers(0, 5, N)]
+    columns = [
+        first,
+        (first + rng.integers(0, 2, N)) % 4,
+        rng.integers(0, 2, N),
+        rng.integers(0, 5, N),
+    ]
     return Dataset(FOUR, np.stack(columns, axis=1))
 
 
@@ -162,7 +192,9 @@ def linear(batch: ReportBatch, clique: Clique) -> np.ndarray:
     return moments._co_occurrences(*clique, noise)[1:, 1:]
 
 
-def extreme(campaign: Campaign, clique: Clique, cell: int, sign: int) -> tuple[Clique, tuple[int, ...]]:
+def extreme(
+    campaign: Campaign, clique: Clique, cell: int, sign: int
+) -> tuple[Clique, tuple[int, ...]]:
     """The report that says the most for (or against) a cell, found by asking each candidate of each view in turn."""
     rng, best, found = np.random.default_rng(0), -math.inf, None
     for view in drawn_views(campaign):
@@ -175,7 +207,9 @@ def extreme(campaign: Campaign, clique: Clique, cell: int, sign: int) -> tuple[C
     return found
 
 
-def guesses(campaign: Campaign, clique: Clique, cell: int, view: Clique, rng: np.random.Generator) -> Iterator[tuple[int, ...]]:
+def guesses(
+    campaign: Campaign, clique: Clique, cell: int, view: Clique, rng: np.random.Generator
+) -> Iterator[tuple[int, ...]]:
     """Outputs with all bits for the cell and no other, or the other way round; sets of fixed size are filled up."""
     sizes = campaign.domain.sizes
     wanted = np.unravel_index(cell, [sizes[position] for position in clique])
@@ -186,7 +220,10 @@ def guesses(campaign: Campaign, clique: Clique, cell: int, view: Clique, rng: np
         grid[tuple(wanted[clique.index(p)] if p in clique else slice(None) for p in block)] = True
         mine, others = np.flatnonzero(grid), np.flatnonzero(~grid)
         if campaign.mechanism.name == "direct":
-            own = [channel.output(int(mine[0])), channel.output(int((others if len(others) else mine)[0]))]
+            own = [
+                channel.output(int(mine[0])),
+                channel.output(int((others if len(others) else mine)[0])),
+            ]
         elif channel.n_ones is not None:
             orders = ([*mine, *others], [*others, *mine])
             own = [sum(1 << int(i) for i in order[: channel.n_ones]) for order in orders]
@@ -199,7 +236,10 @@ def guesses(campaign: Campaign, clique: Clique, cell: int, view: Clique, rng: np
 def faked(campaign: Campaign, view: Clique, outputs: tuple[int, ...], n: int) -> ReportBatch:
     mask = mask_of(view, campaign.mask_bytes) if campaign.view.masked else b""
     payload = pack(outputs, campaign.channels(view))
-    reports = [Report(campaign=campaign.prefix, id=i.to_bytes(16), slot=0, mask=mask, payload=payload) for i in range(1, n + 1)]
+    reports = [
+        Report(campaign=campaign.prefix, id=i.to_bytes(16), slot=0, mask=mask, payload=payload)
+        for i in range(1, n + 1)
+    ]
     assert Report.from_bytes(reports[0].to_bytes(), campaign) == reports[0]
     return ReportBatch.from_reports(reports, campaign)
 
@@ -217,7 +257,9 @@ WAYS = [
 
 @pytest.mark.parametrize("clique", [(0,), (0, 1)], ids=["one", "pair"])
 @pytest.mark.parametrize(("mechanism", "view", "jointly"), WAYS, ids=str)
-def test_an_attack_moves_the_estimate_as_far_as_is_said_and_never_further(mechanism, view, jointly, clique):
+def test_an_attack_moves_the_estimate_as_far_as_is_said_and_never_further(
+    mechanism, view, jointly, clique
+):
     campaign = campaign_of(FOUR, mechanism, view, jointly, epsilon=2)
     honest = simulate(crowd(1), campaign, seed=1)
     names = [FOUR.names[position] for position in clique]
@@ -232,7 +274,9 @@ def test_an_attack_moves_the_estimate_as_far_as_is_said_and_never_further(mechan
         after = linear(ReportBatch.concatenated([honest, fake]), clique).reshape(-1)[cell]
         shifts.append(sign * (after - before))
     assert max(shifts) <= worst
-    assert max(shifts) == pytest.approx(from_here, rel=0.1)  # how many honest reports cover the cell is drawn
+    assert max(shifts) == pytest.approx(
+        from_here, rel=0.1
+    )  # how many honest reports cover the cell is drawn
 
 
 @pytest.mark.parametrize(("mechanism", "view", "jointly"), WAYS, ids=str)
@@ -244,7 +288,9 @@ def test_no_random_report_moves_more_than_the_bound(mechanism, view, jointly):
     for seed in range(10):
         fake = simulate(crowd(seed)[np.arange(20)], campaign, seed=seed)
         after = linear(ReportBatch.concatenated([honest, fake]), (1,))
-        assert np.abs(after - before).max() <= bound * 1.2  # fewer honest reports may cover it than expected
+        assert (
+            np.abs(after - before).max() <= bound * 1.2
+        )  # fewer honest reports may cover it than expected
 
 
 def test_liars_who_follow_the_protocol_move_as_much_as_their_share():
@@ -274,20 +320,31 @@ def test_with_one_attribute_the_bound_is_the_share_of_fakes_over_p_less_q():
 
 def test_drawn_views_make_a_fake_weigh_more():
     """Where noise hardly matters, 100 fakes stand against the 100 of 400 honest reports that cover the attribute."""
-    some, everybody = (campaign_of(FOUR, "direct", view, False, epsilon=40) for view in (Sample(1), AllAttributes()))
+    some, everybody = (
+        campaign_of(FOUR, "direct", view, False, epsilon=40)
+        for view in (Sample(1), AllAttributes())
+    )
     assert poisoning_bound(some, ["a0"], n_reports=400, n_fake=100) == pytest.approx(0.5, rel=0.01)
-    assert poisoning_bound(everybody, ["a0"], n_reports=400, n_fake=100) == pytest.approx(0.2, rel=0.01)
+    assert poisoning_bound(everybody, ["a0"], n_reports=400, n_fake=100) == pytest.approx(
+        0.2, rel=0.01
+    )
 
 
 @pytest.mark.parametrize(("mechanism", "view", "jointly"), WAYS, ids=str)
 def test_the_bound_grows_with_fakes_and_shrinks_with_people_and_epsilon(mechanism, view, jointly):
-    campaign, open_one = (campaign_of(FOUR, mechanism, view, jointly, epsilon=epsilon) for epsilon in (1, 3))
+    campaign, open_one = (
+        campaign_of(FOUR, mechanism, view, jointly, epsilon=epsilon) for epsilon in (1, 3)
+    )
     bound = poisoning_bound(campaign, ["a0"], n_reports=1000, n_fake=10)
     assert poisoning_bound(campaign, ["a0"], n_reports=1000, n_fake=0) == 0
     assert bound < poisoning_bound(campaign, ["a0"], n_reports=1000, n_fake=20)
     assert bound > poisoning_bound(campaign, ["a0"], n_reports=2000, n_fake=10)
     assert bound > poisoning_bound(open_one, ["a0"], n_reports=1000, n_fake=10)
-    assert bound > poisoning_bound(campaign, ["a0"], n_reports=1000, n_fake=10, share=0.3) > 10 / 1010 * 0.7
+    assert (
+        bound
+        > poisoning_bound(campaign, ["a0"], n_reports=1000, n_fake=10, share=0.3)
+        > 10 / 1010 * 0.7
+    )
 
 
 def test_views_are_drawn_with_the_probabilities_that_are_said():
@@ -298,7 +355,9 @@ def test_views_are_drawn_with_the_probabilities_that_are_said():
         assert sum(said_chances.values()) == pytest.approx(1)
         for number, own in enumerate(batch.views):
             chance = said_chances[own]
-            assert abs(len(batch.rows_of(number)) / 40_000 - chance) < 6.5 * math.sqrt(chance * (1 - chance) / 40_000)
+            assert abs(len(batch.rows_of(number)) / 40_000 - chance) < 6.5 * math.sqrt(
+                chance * (1 - chance) / 40_000
+            )
 
 
 def test_rules_with_very_many_views_are_sampled():
@@ -312,7 +371,9 @@ def test_rules_with_very_many_views_are_sampled():
 def test_numbers_that_are_none_are_refused():
     campaign = campaign_of(TWO, "direct", AllAttributes(), True)
     for n_reports, n_fake in ((-1, 5), (5, -1), (0, 0)):
-        with pytest.raises(DomainError, match="n_reports and n_fake must be at least 0, and together at least 1"):
+        with pytest.raises(
+            DomainError, match="n_reports and n_fake must be at least 0, and together at least 1"
+        ):
             poisoning_bound(campaign, ["a0"], n_reports=n_reports, n_fake=n_fake)
 
 
@@ -323,7 +384,9 @@ def test_attributes_that_no_view_covers_together_are_refused():
 
 
 def test_a_code_that_is_too_large_to_be_inverted_is_refused():
-    wish = CampaignRequest(epsilon=2, mechanism="bloom", n_bits=8192, n_hashes=2, view=AllAttributes(), jointly=True)
+    wish = CampaignRequest(
+        epsilon=2, mechanism="bloom", n_bits=8192, n_hashes=2, view=AllAttributes(), jointly=True
+    )
     campaign = make_campaign(domain_of(600), Terms(name="t"), wish)
     with pytest.raises(DomainError, match="a code of 4,915,200 bits is too large to be inverted"):
         poisoning_bound(campaign, ["a0"], n_reports=10, n_fake=1)
@@ -333,28 +396,41 @@ def test_a_code_that_is_too_large_to_be_inverted_is_refused():
 def test_a_code_of_too_low_a_rank_has_no_bound(jointly):
     """A pseudo-inverse would give a figure for an estimate that does not exist."""
     wish = CampaignRequest(
-        epsilon=6, mechanism="bloom", n_bits=24 if jointly else 6, n_hashes=3, view=AllAttributes(), jointly=jointly
+        epsilon=6,
+        mechanism="bloom",
+        n_bits=24 if jointly else 6,
+        n_hashes=3,
+        view=AllAttributes(),
+        jointly=jointly,
     )
     campaign = make_campaign(domain_of(8, 8) if jointly else domain_of(8), Terms(name="t"), wish)
     words = r"cannot tell the \d+ cells of a0(, a1)? apart, because their code has rank \d+; take more bits$"
-    with pytest.raises(DomainError, match=f"^the debiased frequency, which is bounded here, {words}"):
+    with pytest.raises(
+        DomainError, match=f"^the debiased frequency, which is bounded here, {words}"
+    ):
         poisoning_bound(campaign, ["a0"], n_reports=990, n_fake=10)
     assert most_exposed(campaign, n_reports=990, n_fake=10) is None
     assert exposure(campaign) is None
 
 
-@pytest.mark.parametrize(("mechanism", "view", "jointly"), [*WAYS, ("bloom", AllAttributes(), False)], ids=str)
+@pytest.mark.parametrize(
+    ("mechanism", "view", "jointly"), [*WAYS, ("bloom", AllAttributes(), False)], ids=str
+)
 def test_the_most_exposed_attribute_is_the_one_with_the_largest_bound(mechanism, view, jointly):
     own = {"n_bits": 16, "n_hashes": 2} if mechanism == "bloom" else {}
     wish = CampaignRequest(epsilon=4, mechanism=mechanism, view=view, jointly=jointly, **own)
     campaign = make_campaign(FOUR, Terms(name="t"), wish)
-    bounds = {name: poisoning_bound(campaign, [name], n_reports=990, n_fake=10) for name in FOUR.names}
+    bounds = {
+        name: poisoning_bound(campaign, [name], n_reports=990, n_fake=10) for name in FOUR.names
+    }
     name, bound = most_exposed(campaign, n_reports=990, n_fake=10)
     assert bound == bounds[name] == max(bounds.values())
 
 
 def test_no_attribute_is_looked_for_where_that_takes_too_long():
-    wish = CampaignRequest(epsilon=2, mechanism="bloom", n_bits=1024, n_hashes=2, view=AllAttributes(), jointly=True)
+    wish = CampaignRequest(
+        epsilon=2, mechanism="bloom", n_bits=1024, n_hashes=2, view=AllAttributes(), jointly=True
+    )
     campaign = make_campaign(domain_of(600), Terms(name="t"), wish)
     assert most_exposed(campaign, n_reports=990, n_fake=10) is None
 
@@ -362,4 +438,7 @@ def test_no_attribute_is_looked_for_where_that_takes_too_long():
 def test_a_campaign_is_shown_with_what_fakes_can_move():
     campaign = campaign_of(FOUR, "subset", Sample(2), True, epsilon=4)
     name, bound = most_exposed(campaign, n_reports=9900, n_fake=100)
-    assert exposure(campaign) == f"1 % fake reports can move a share of {name} by at most {bound:.3f}, and no other by more"
+    assert (
+        exposure(campaign)
+        == f"1 % fake reports can move a share of {name} by at most {bound:.3f}, and no other by more"
+    )

@@ -21,13 +21,19 @@ FIELDS, SURVEY = BLOCKS[:-1], BLOCKS[-1]
 
 def whole_page() -> str:
     """All questions of the page as one draft, so that conditions find what they look at."""
-    return '{"name": "page", "consent": "Yes.", "min_reports": 100, "schema": {"fields": [' + ",\n".join(FIELDS) + "]}}"
+    return (
+        '{"name": "page", "consent": "Yes.", "min_reports": 100, "schema": {"fields": ['
+        + ",\n".join(FIELDS)
+        + "]}}"
+    )
 
 
 def test_every_question_on_the_page_can_be_asked_without_mistake_or_advice():
     draft = draft_of(*parsed(whole_page().encode()))
     (advice,) = advice_on(draft)
-    assert draft.mistakes == () and advice.text.startswith("15 of 16 questions have no text in de: fuel, health, colour,")
+    assert draft.mistakes == () and advice.text.startswith(
+        "15 of 16 questions have no text in de: fuel, health, colour,"
+    )
     assert len(draft.questions) == len(FIELDS) == 16
 
 
@@ -40,7 +46,9 @@ def test_every_condition_on_the_page_can_be_evaluated():
     for text in re.findall(r'`(\{"(?:field|not|and|or)".*?\})`', PAGE):
         if "…" not in text:
             whole = json.loads(whole_page())
-            whole["schema"]["fields"].append({"name": "x", "type": "boolean", "question": "?", "onlyIf": json.loads(text)})
+            whole["schema"]["fields"].append(
+                {"name": "x", "type": "boolean", "question": "?", "onlyIf": json.loads(text)}
+            )
             assert draft_of(*parsed(json.dumps(whole).encode())).mistakes == ()
 
 
@@ -51,13 +59,19 @@ def answered_at_random(domain: Domain, n: int) -> Dataset:
     for question in domain.questions:
         columns = columns_of(domain, question)
         if isinstance(question, TickList):
-            ticked = np.array([rng.permutation(len(columns) - 1) < rng.integers(0, 4) for _ in range(n)])
+            ticked = np.array(
+                [rng.permutation(len(columns) - 1) < rng.integers(0, 4) for _ in range(n)]
+            )
             codes[:, columns] = np.column_stack([ticked, ~ticked.any(axis=1)])
         else:
-            codes[:, columns[0]] = rng.integers(0, question.size - (question.only_if is not None), n)
+            codes[:, columns[0]] = rng.integers(
+                0, question.size - (question.only_if is not None), n
+            )
         if question.only_if is not None:
             codes[:, columns] = np.where(
-                holding(domain, question.only_if, codes)[:, None], codes[:, columns], question.not_applicable_index
+                holding(domain, question.only_if, codes)[:, None],
+                codes[:, columns],
+                question.not_applicable_index,
             )
     return Dataset(domain, codes)
 
@@ -67,13 +81,17 @@ def test_the_whole_survey_goes_from_draft_to_published_report(tmp_path):
     draft = draft_of(*parsed(SURVEY.encode()))
     assert (draft.mistakes, advice_on(draft), len(draft.questions)) == ((), [], 14)
     assert draft.terms is not None
-    domain = Domain(tuple(a for q in draft.questions for a in (q.options if isinstance(q, TickList) else (q,))))
+    domain = Domain(
+        tuple(a for q in draft.questions for a in (q.options if isinstance(q, TickList) else (q,)))
+    )
     campaign = make_campaign(domain, draft.terms, CampaignRequest(epsilon=4))
     campaign.save(tmp_path / "campaign.json")
     people = answered_at_random(domain, 2_000)
     publication = publish(simulate(people, Campaign.load(tmp_path / "campaign.json"), seed=1))
     assert contradictions(domain, publication.synthetic.codes) == {}
     publication.save(tmp_path / "publication")
-    header, first, *_ = (tmp_path / "publication" / "data" / "synthetic.csv").read_text().splitlines()
+    header, first, *_ = (
+        (tmp_path / "publication" / "data" / "synthetic.csv").read_text().splitlines()
+    )
     assert "uses/shops" in header and len(first.split('","')) == 18
     assert "Life in our street" in (tmp_path / "publication" / "report.html").read_text()

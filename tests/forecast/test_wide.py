@@ -40,7 +40,11 @@ WISHES = {
 
 def domain_of(d: int, kind: str) -> Domain:
     sizes = KINDS[kind]
-    return Domain(tuple(IntegerRange(name=f"a{i}", minimum=1, maximum=sizes[i % len(sizes)]) for i in range(d)))
+    return Domain(
+        tuple(
+            IntegerRange(name=f"a{i}", minimum=1, maximum=sizes[i % len(sizes)]) for i in range(d)
+        )
+    )
 
 
 @pytest.mark.parametrize("wish", WISHES)
@@ -48,7 +52,9 @@ def domain_of(d: int, kind: str) -> Domain:
 @pytest.mark.parametrize("d", [2, 260])
 def test_a_campaign_of_many_attributes_is_made_and_shown(d: int, kind: str, wish: str) -> None:
     """16^260 is beyond every float."""
-    campaign = make_campaign(domain_of(d, kind), Terms(name="wide"), CampaignRequest(**WISHES[wish]))  # type: ignore[arg-type]
+    campaign = make_campaign(
+        domain_of(d, kind), Terms(name="wide"), CampaignRequest(**WISHES[wish])
+    )  # type: ignore[arg-type]
     assert summary_of(campaign).row_count >= 7 and fields_of(Wording.of(campaign)).row_count == d
     json.dumps(described(campaign), allow_nan=False)
 
@@ -56,7 +62,11 @@ def test_a_campaign_of_many_attributes_is_made_and_shown(d: int, kind: str, wish
 @pytest.mark.parametrize(("d", "kind"), [(1100, "binary"), (1100, "sixteen"), (4000, "binary")])
 def test_thousands_of_attributes_are_made_and_shown_in_seconds(d: int, kind: str) -> None:
     start = time.process_time()
-    campaign = make_campaign(domain_of(d, kind), Terms(name="wide"), CampaignRequest(flip_probability="0.5", mechanism="unary"))
+    campaign = make_campaign(
+        domain_of(d, kind),
+        Terms(name="wide"),
+        CampaignRequest(flip_probability="0.5", mechanism="unary"),
+    )
     summary_of(campaign)
     described(campaign)
     assert time.process_time() - start < 30  # 2 to 4 s; quadratic work takes minutes
@@ -70,7 +80,9 @@ def test_a_plan_for_many_attributes_goes_by_theory(d: int, kind: str, goal: str)
     assert all(math.isfinite(error) for of in ("people", "epsilon") for _, error in found.curve(of))
 
 
-CROWD = Population.uniform(Domain(tuple(IntegerRange(name=f"a{i}", minimum=1, maximum=1000) for i in range(200))))
+CROWD = Population.uniform(
+    Domain(tuple(IntegerRange(name=f"a{i}", minimum=1, maximum=1000) for i in range(200)))
+)
 
 
 def test_a_score_far_beyond_every_float_is_a_number() -> None:
@@ -84,7 +96,9 @@ def test_a_score_far_beyond_every_float_is_a_number() -> None:
 def test_a_block_of_all_attributes_is_refused_in_one_sentence(options: dict[str, float]) -> None:
     with pytest.raises(CampaignError, match="use smaller views"):
         make_campaign(
-            domain_of(260, "sixteen"), Terms(name="wide"), CampaignRequest(flip_probability="0.5", jointly=True, **options)
+            domain_of(260, "sixteen"),
+            Terms(name="wide"),
+            CampaignRequest(flip_probability="0.5", jointly=True, **options),
         )  # type: ignore[arg-type]
 
 
@@ -95,8 +109,13 @@ def test_a_campaign_that_no_reader_would_take_is_not_made() -> None:
         make_campaign(domain, Terms(name="long"), CampaignRequest(epsilon=4))
 
 
-def test_nothing_is_written_where_the_summary_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    draft = {"name": "t", "schema": {"fields": [{"name": name, "type": "boolean"} for name in "ab"]}}
+def test_nothing_is_written_where_the_summary_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = {
+        "name": "t",
+        "schema": {"fields": [{"name": name, "type": "boolean"} for name in "ab"]},
+    }
     (tmp_path / "draft.json").write_text(json.dumps(draft))
     (tmp_path / "people.csv").write_text("a,b\ntrue,false\nfalse,true\n")
     monkeypatch.setattr("lopub.cli.campaign.expected_error", lambda *_, **__: 1 / 0)
@@ -109,6 +128,10 @@ def test_nothing_is_written_where_the_summary_fails(tmp_path: Path, monkeypatch:
 
 def test_every_attribute_of_a_wide_campaign_keeps_its_epsilon() -> None:
     domain = Domain(tuple(Boolean(name=f"b{i}") for i in range(300)))
-    campaign = make_campaign(domain, Terms(name="wide"), CampaignRequest(flip_probability="0.5", mechanism="unary"))
+    campaign = make_campaign(
+        domain, Terms(name="wide"), CampaignRequest(flip_probability="0.5", mechanism="unary")
+    )
     again = Campaign.from_bytes(campaign.canonical_bytes)
-    assert {again.loss_of(name) for name in domain.names} == {campaign.channels((0,) * 300)[0].law().loss}
+    assert {again.loss_of(name) for name in domain.names} == {
+        campaign.channels((0,) * 300)[0].law().loss
+    }

@@ -18,7 +18,16 @@ from lopub.forecast.xlsform import draft_from_xlsform
 from lopub.forecast.xlsx import MOST_UNPACKED, check_parts
 
 MOST_SECONDS, MOST_MEBIBYTES = 2.0, 190
-SURVEY_HEAD = ("type", "name", "label::English (en)", "label::French (fr)", "required", "relevant", "constraint", "hint")
+SURVEY_HEAD = (
+    "type",
+    "name",
+    "label::English (en)",
+    "label::French (fr)",
+    "required",
+    "relevant",
+    "constraint",
+    "hint",
+)
 SURVEY = [
     ("start", "start"),
     ("note", "welcome", "Thank you for taking part.", "Merci."),
@@ -32,18 +41,56 @@ SURVEY = [
     ("begin_group", "work", "Work", "Travail", "", "${age} >= 18"),
     ("select_one yes_no", "job", "Do you work?", "Travaillez-vous ?", "yes"),
     ("decimal", "hours", "Hours per week", "Heures", "yes", "${job} = 'yes'", ". >= 0 and . <= 80"),
-    ("select_one yes_no", "overtime", "Paid for overtime?", "", "no", "${job} = 'yes' and ${hours} > 40"),
+    (
+        "select_one yes_no",
+        "overtime",
+        "Paid for overtime?",
+        "",
+        "no",
+        "${job} = 'yes' and ${hours} > 40",
+    ),
     ("integer", "jobs", "How many jobs?", "", "yes", "${job} = 'yes'", ". >= 1 and . <= 5"),
     ("end_group",),
     ("integer", "household", "People in the household", "", "yes", "", ". > 0 and . <= 20"),
-    ("select_multiple water", "water", "Sources of water", "Eau", "yes", "", "count-selected(.) <= 3", "Tick up to three."),
-    ("select_one yes_no", "treat", "Do you treat it?", "", "yes", "selected(${water}, 'river') or selected(${water}, 'well')"),
+    (
+        "select_multiple water",
+        "water",
+        "Sources of water",
+        "Eau",
+        "yes",
+        "",
+        "count-selected(.) <= 3",
+        "Tick up to three.",
+    ),
+    (
+        "select_one yes_no",
+        "treat",
+        "Do you treat it?",
+        "",
+        "yes",
+        "selected(${water}, 'river') or selected(${water}, 'well')",
+    ),
     ("select_multiple assets", "assets", "What do you own?", "", "no"),
     ("select_one fuel", "fuel", "Fuel for cooking", "", "yes"),
-    ("date", "moved", "When did you move in?", "", "yes", "", ". >= date('2024-01-01') and . <= date('2025-12-31')"),
+    (
+        "date",
+        "moved",
+        "When did you move in?",
+        "",
+        "yes",
+        "",
+        ". >= date('2024-01-01') and . <= date('2025-12-31')",
+    ),
     ("time", "wakes", "When do you get up?", "", "no"),
     ("range", "trust", "Trust in the council", "", "no", "", "", "0 to 10"),
-    ("select_one yes_no", "vote", "Did you vote?", "", "no", "not(${age} < 21) and ${sex} != 'other'"),
+    (
+        "select_one yes_no",
+        "vote",
+        "Did you vote?",
+        "",
+        "no",
+        "not(${age} < 21) and ${sex} != 'other'",
+    ),
     ("select_one yes_no", "again", "May we come again?", "", "yes"),
     ("integer", "rooms", "Rooms", "", "yes", "", ". >= 1 and . <= 12"),
     ("text", "remarks", "Anything else?"),
@@ -62,7 +109,9 @@ CHOICES = {
 }
 
 
-def written(path: Path, survey: list[tuple[str, ...]] = SURVEY, head: tuple[str, ...] = SURVEY_HEAD) -> Path:
+def written(
+    path: Path, survey: list[tuple[str, ...]] = SURVEY, head: tuple[str, ...] = SURVEY_HEAD
+) -> Path:
     book = openpyxl.Workbook()
     sheet = book.active
     assert sheet is not None
@@ -72,7 +121,11 @@ def written(path: Path, survey: list[tuple[str, ...]] = SURVEY, head: tuple[str,
     choices = book.create_sheet("choices")
     for row in (
         CHOICES_HEAD,
-        *((owner, name, name.title(), f"{name} (fr)") for owner, names in CHOICES.items() for name in names),
+        *(
+            (owner, name, name.title(), f"{name} (fr)")
+            for owner, names in CHOICES.items()
+            for name in names
+        ),
     ):
         choices.append(row)
     settings = book.create_sheet("settings")
@@ -94,7 +147,11 @@ def test_a_form_of_twenty_questions_becomes_a_campaign(form, tmp_path):
     domain, terms = draft_from_file(path)
     make_campaign(domain, terms, CampaignRequest(epsilon=4))
     assert n_questions == len(domain.questions) == 20
-    assert (terms.name, terms.title, terms.translations["fr"].questions["sex"]) == ("household-2026", "Household survey", "Sexe")
+    assert (terms.name, terms.title, terms.translations["fr"].questions["sex"]) == (
+        "household-2026",
+        "Household survey",
+        "Sexe",
+    )
     assert [line.split(" is left out")[0].split(";")[0] for line in left_out] == [
         "row 3: note 'welcome'",
         "'age' is asked in 12 bins from 15 to 95",
@@ -110,18 +167,33 @@ def test_a_form_of_twenty_questions_becomes_a_campaign(form, tmp_path):
 def test_conditions_of_a_question_and_of_its_group_hold_together(form):
     draft, _, _ = draft_from_xlsform(form)
     questions = {question.name: question for question in draft_of(draft, {}).questions}
-    assert str(questions["overtime"].only_if) == "age is above 17 and (job is yes and hours is above 40)"
+    assert (
+        str(questions["overtime"].only_if)
+        == "age is above 17 and (job is yes and hours is above 40)"
+    )
     assert str(questions["treat"].only_if) == "water includes river or water includes well"
     assert str(questions["vote"].only_if) == "not (age is at most 20) and not (sex is other)"
 
 
 def test_lists_numbers_and_other_are_carried_over(form):
-    questions = {question.name: question for question in draft_of(draft_from_xlsform(form)[0], {}).questions}
-    water, jobs, hours, district = (questions[name] for name in ("water", "jobs", "hours", "district"))
-    assert isinstance(water, TickList) and (water.most, water.none, water.description) == (3, "none", "Tick up to three.")
+    questions = {
+        question.name: question for question in draft_of(draft_from_xlsform(form)[0], {}).questions
+    }
+    water, jobs, hours, district = (
+        questions[name] for name in ("water", "jobs", "hours", "district")
+    )
+    assert isinstance(water, TickList) and (water.most, water.none, water.description) == (
+        3,
+        "none",
+        "Tick up to three.",
+    )
     assert isinstance(jobs, IntegerRange) and (jobs.minimum, jobs.maximum) == (1, 5)
     assert isinstance(hours, Binned) and hours.edges[0] == "0" and "40" in hours.edges
-    assert district.texts == ("north", "south", "east", "other") and not district.missing and questions["assets"].missing
+    assert (
+        district.texts == ("north", "south", "east", "other")
+        and not district.missing
+        and questions["assets"].missing
+    )
 
 
 # ---- expressions
@@ -144,7 +216,12 @@ KINDS = {"a": "string", "n": "integer", "x": "number", "w": "whole number", "l":
         ("not(${n} = 1)", {"not": {"field": "n", "equals": 1}}),
         (
             "${a}='x' and (${n}=1 or ${n}=2)",
-            {"and": [{"field": "a", "equals": "x"}, {"or": [{"field": "n", "equals": 1}, {"field": "n", "equals": 2}]}]},
+            {
+                "and": [
+                    {"field": "a", "equals": "x"},
+                    {"or": [{"field": "n", "equals": 1}, {"field": "n", "equals": 2}]},
+                ]
+            },
         ),
     ],
 )
@@ -185,18 +262,34 @@ def test_an_expression_that_goes_further_is_not_carried(text):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (("select_one nowhere", "x", "X"), "row 2: select_one 'x' is left out: there is no list of choices 'nowhere'"),
-        (("integer", "x", "X"), "row 2: integer 'x' is left out: it has no constraint with a lowest and a highest answer"),
+        (
+            ("select_one nowhere", "x", "X"),
+            "row 2: select_one 'x' is left out: there is no list of choices 'nowhere'",
+        ),
+        (
+            ("integer", "x", "X"),
+            "row 2: integer 'x' is left out: it has no constraint with a lowest and a highest answer",
+        ),
         (
             ("select_one sex", "x", "X", "", "", "pulldata('a')"),
             "row 2: select_one 'x' is left out: pulldata is not understood here",
         ),
-        (("rank sex", "x", "X"), "row 2: rank 'x' is left out: an order of answers cannot be asked"),
-        (("begin_repeat", "x"), "row 2: a repeat and all in it, because one report answers each question once"),
+        (
+            ("rank sex", "x", "X"),
+            "row 2: rank 'x' is left out: an order of answers cannot be asked",
+        ),
+        (
+            ("begin_repeat", "x"),
+            "row 2: a repeat and all in it, because one report answers each question once",
+        ),
     ],
 )
 def test_what_cannot_be_carried_over_is_listed_with_its_row(tmp_path, row, said):
-    survey = [row, ("end_repeat",) if row[0] == "begin_repeat" else ("note", "n"), ("select_one yes_no", "b", "B")]
+    survey = [
+        row,
+        ("end_repeat",) if row[0] == "begin_repeat" else ("note", "n"),
+        ("select_one yes_no", "b", "B"),
+    ]
     _, n_questions, left_out = draft_from_xlsform(written(tmp_path / "form.xlsx", survey))
     assert n_questions == 1 and left_out[0].startswith(said)
 
@@ -207,7 +300,9 @@ def test_what_cannot_be_carried_over_is_listed_with_its_row(tmp_path, row, said)
 def archive(path: Path, **parts: bytes) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, content in parts.items():
-            packed.writestr(name.replace("__", "/").replace("_xml", ".xml").replace("_bin", ".bin"), content)
+            packed.writestr(
+                name.replace("__", "/").replace("_xml", ".xml").replace("_bin", ".bin"), content
+            )
     return path
 
 
@@ -221,7 +316,10 @@ LAUGHS = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><x>&
         ({f"p{i}_xml": b"" for i in range(201)}, "would unpack to more than"),
         ({"xl__vbaProject_bin": b"x"}, "holds macros; save it without them"),
         ({"xl__sharedStrings_xml": LAUGHS}, "holds XML that defines its own entities"),
-        ({"xl__sharedStrings_xml": LAUGHS.decode().encode("utf-16")}, "holds XML that defines its own entities"),
+        (
+            {"xl__sharedStrings_xml": LAUGHS.decode().encode("utf-16")},
+            "holds XML that defines its own entities",
+        ),
     ],
     ids=["a bomb", "many parts", "macros", "entities", "entities in UTF-16"],
 )
@@ -241,7 +339,9 @@ def test_a_file_that_is_none_is_refused(tmp_path):
 
 
 def test_a_formula_is_refused(tmp_path):
-    with pytest.raises(DomainError, match="sheet 'survey' has a formula in row 2; save the form with values only"):
+    with pytest.raises(
+        DomainError, match="sheet 'survey' has a formula in row 2; save the form with values only"
+    ):
         draft_from_xlsform(written(tmp_path / "form.xlsx", [("=HYPERLINK(1)", "x")]))
 
 
@@ -259,7 +359,9 @@ def measurements() -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.parametrize("name", hostile_xlsx.HOSTILE)
-def test_a_hostile_file_is_refused_within_two_seconds_of_a_processor_and_200_megabytes(name, measurements):
+def test_a_hostile_file_is_refused_within_two_seconds_of_a_processor_and_200_megabytes(
+    name, measurements
+):
     found = measurements[name]
     assert found["outcome"].startswith("refused: ") and "\n" not in found["outcome"]
     assert found["seconds"] < MOST_SECONDS

@@ -49,26 +49,45 @@ def vectors_maker() -> ModuleType:
 
 MAKER = vectors_maker()
 
-READS = TickList(name="reads", values=("books", "papers", "blogs", "nothing"), most=2, none="nothing", missing=True)
+READS = TickList(
+    name="reads",
+    values=("books", "papers", "blogs", "nothing"),
+    most=2,
+    none="nothing",
+    missing=True,
+)
 SURVEY = domain_of(
     (
         Categorical(name="age", values=("young", "middle", "old"), is_ordered=True),
         Boolean(name="job", missing=True),
-        Binned(name="hours", edges=("0", "20", "40", "inf"), only_if=Comparison("job", "equals", (True,))),
+        Binned(
+            name="hours",
+            edges=("0", "20", "40", "inf"),
+            only_if=Comparison("job", "equals", (True,)),
+        ),
         Categorical(
             name="overtime",
             values=("paid", "unpaid"),
             missing=True,
-            only_if=Both((Comparison("hours", "above", ("20",)), Not(Comparison("age", "atLeast", ("old",))))),
+            only_if=Both(
+                (Comparison("hours", "above", ("20",)), Not(Comparison("age", "atLeast", ("old",))))
+            ),
         ),
         READS,
-        IntegerRange(name="books", minimum=1, maximum=3, only_if=Comparison("reads", "includes", ("books",))),
+        IntegerRange(
+            name="books", minimum=1, maximum=3, only_if=Comparison("reads", "includes", ("books",))
+        ),
         Dated(
             name="moved",
             period="quarter",
             first="2024-Q1",
             last="2025-Q2",
-            only_if=Either((Comparison("age", "oneOf", ("young", "middle")), Comparison("job", "equals", (True,)))),
+            only_if=Either(
+                (
+                    Comparison("age", "oneOf", ("young", "middle")),
+                    Comparison("job", "equals", (True,)),
+                )
+            ),
         ),
         Dated(name="wakes", kind="time", period="hour"),
     )
@@ -78,7 +97,11 @@ TRANSLATED = Terms(
     title="Work and reading",
     translations={
         "de": Translation(
-            title="Arbeit", labels={"reads": {"books": "Bücher", "": "keine Angabe"}, "hours": {NOT_APPLICABLE: "entfällt"}}
+            title="Arbeit",
+            labels={
+                "reads": {"books": "Bücher", "": "keine Angabe"},
+                "hours": {NOT_APPLICABLE: "entfällt"},
+            },
         )
     },
 )
@@ -134,14 +157,26 @@ UNFIT: list[Item] = [
 def campaigns() -> dict[str, Campaign]:
     wishes: dict[str, Item] = {
         "sample-jointly": {"epsilon": 2, "mechanism": "direct", "view": Sample(2)},
-        "sample-separately": {"epsilon": 4, "mechanism": "subset", "view": Sample(3), "jointly": False},
+        "sample-separately": {
+            "epsilon": 4,
+            "mechanism": "subset",
+            "view": Sample(3),
+            "jointly": False,
+        },
         "fill": {"epsilon": 4, "mechanism": "direct", "view": Fill(60)},
         "all": {"flip_probability": "0.5", "n_bits": 16, "n_hashes": 2},
     }
-    made = {name: make_campaign(SURVEY, TRANSLATED, CampaignRequest(**wish)) for name, wish in wishes.items()}
+    made = {
+        name: make_campaign(SURVEY, TRANSLATED, CampaignRequest(**wish))
+        for name, wish in wishes.items()
+    }
     lists = domain_of((TickList(name="x", values=tuple(map(str, range(64)))), Boolean(name="y")))
     return made | {
-        "wide-list": make_campaign(lists, Terms(name="wide"), CampaignRequest(epsilon=1, mechanism="direct", view=Sample(3)))
+        "wide-list": make_campaign(
+            lists,
+            Terms(name="wide"),
+            CampaignRequest(epsilon=1, mechanism="direct", view=Sample(3)),
+        )
     }
 
 
@@ -162,9 +197,15 @@ def unfit_items() -> list[Item]:
 def report_items(made: dict[str, Campaign]) -> list[Item]:
     items = []
     for name, campaign in made.items():
-        records = RECORDS[:3] if campaign.domain == SURVEY else [{"x": ["0", "63"], "y": True}, {"x": [], "y": False}]
+        records = (
+            RECORDS[:3]
+            if campaign.domain == SURVEY
+            else [{"x": ["0", "63"], "y": True}, {"x": [], "y": False}]
+        )
         for number, record in enumerate(records):
-            items.append(MAKER.report_item(name, campaign, record, MAKER.stream(f"{name}/{number}")))
+            items.append(
+                MAKER.report_item(name, campaign, record, MAKER.stream(f"{name}/{number}"))
+            )
     return items
 
 
@@ -190,20 +231,52 @@ CHANGES: list[tuple[str, str, Any]] = [
     ("format 1 with conditions", "format", 1),
     ("a type that is not known", "schema/fields/0/type", "text"),
     ("a condition without a comparison", "schema/fields/2/onlyIf", {"field": "job"}),
-    ("a condition with two comparisons", "schema/fields/2/onlyIf", {"field": "job", "equals": True, "above": 1}),
+    (
+        "a condition with two comparisons",
+        "schema/fields/2/onlyIf",
+        {"field": "job", "equals": True, "above": 1},
+    ),
     ("a conjunction of one", "schema/fields/2/onlyIf", {"and": [{"field": "job", "equals": True}]}),
     ("33 comparisons", "schema/fields/2/onlyIf", {"or": [{"field": "job", "equals": True}] * 33}),
     ("a condition on a later field", "schema/fields/2/onlyIf", {"field": "wakes", "equals": "06"}),
     ("a condition on itself", "schema/fields/2/onlyIf", {"field": "hours", "above": "20"}),
-    ("a condition on nothing that is asked", "schema/fields/2/onlyIf", {"field": "jobs", "equals": True}),
-    ("a condition on an answer that is not listed", "schema/fields/2/onlyIf", {"field": "age", "equals": "ancient"}),
-    ("a condition on an answer of another type", "schema/fields/2/onlyIf", {"field": "job", "equals": "true"}),
+    (
+        "a condition on nothing that is asked",
+        "schema/fields/2/onlyIf",
+        {"field": "jobs", "equals": True},
+    ),
+    (
+        "a condition on an answer that is not listed",
+        "schema/fields/2/onlyIf",
+        {"field": "age", "equals": "ancient"},
+    ),
+    (
+        "a condition on an answer of another type",
+        "schema/fields/2/onlyIf",
+        {"field": "job", "equals": "true"},
+    ),
     ("a condition between bin edges", "schema/fields/3/onlyIf", {"field": "hours", "above": "30"}),
-    ("a condition at an edge that a bin includes", "schema/fields/3/onlyIf", {"field": "hours", "atLeast": "20"}),
+    (
+        "a condition at an edge that a bin includes",
+        "schema/fields/3/onlyIf",
+        {"field": "hours", "atLeast": "20"},
+    ),
     ("an edge that is not a text", "schema/fields/3/onlyIf", {"field": "hours", "above": 20}),
-    ("an order of answers that have none", "schema/fields/2/onlyIf", {"field": "job", "above": False}),
-    ("a list that is compared as a whole", "schema/fields/5/onlyIf", {"field": "reads", "equals": "books"}),
-    ("an option that is not there", "schema/fields/5/onlyIf", {"field": "reads", "includes": "comics"}),
+    (
+        "an order of answers that have none",
+        "schema/fields/2/onlyIf",
+        {"field": "job", "above": False},
+    ),
+    (
+        "a list that is compared as a whole",
+        "schema/fields/5/onlyIf",
+        {"field": "reads", "equals": "books"},
+    ),
+    (
+        "an option that is not there",
+        "schema/fields/5/onlyIf",
+        {"field": "reads", "includes": "comics"},
+    ),
     ("an option for none that is not there", "schema/fields/4/none", "neither"),
     ("as many ticks as options", "schema/fields/4/constraints/maxLength", 3),
     ("no ticks at most", "schema/fields/4/constraints/maxLength", 0),
@@ -221,7 +294,11 @@ CHANGES: list[tuple[str, str, Any]] = [
     ("a mechanism that is not known", "mechanism/name", "laplace"),
     ("odds of another number of blocks", "mechanism/odds", {"2": "31735754293"}),
     ("a name with spaces", "name", "my survey"),
-    ("a translation of an option that is not there", "translations/de/labels/reads/comics", "Comics"),
+    (
+        "a translation of an option that is not there",
+        "translations/de/labels/reads/comics",
+        "Comics",
+    ),
     ("a member that is not known", "colour", "red"),
     ("a claim that is too low", "privacy/epsilon", "1.000000"),
     ("a default that is spelt out", "schema/fields/4/question", ""),
@@ -241,14 +318,25 @@ def refusal_items(made: dict[str, Campaign]) -> list[Item]:
     good = made["sample-jointly"]
     data = {why: changed(good, path, value) for why, path, value in CHANGES}
     whole = good.canonical_bytes
-    data |= {"not UTF-8": whole.replace(b"reading", b"\xff"), "a decimal": whole.replace(b'"format":2', b'"format":2.0')}
+    data |= {
+        "not UTF-8": whole.replace(b"reading", b"\xff"),
+        "a decimal": whole.replace(b'"format":2', b'"format":2.0'),
+    }
     data |= {"a space": whole.replace(b'"format":2', b'"format": 2')}
     many = 2**18 + 1
     known = json.loads((HERE / "vectors.json").read_text())["malformed_campaigns"]
     return [
-        *({"why": why, **MAKER.campaign_bytes(each), "reason": reason_of(each)} for why, each in data.items()),
+        *(
+            {"why": why, **MAKER.campaign_bytes(each), "reason": reason_of(each)}
+            for why, each in data.items()
+        ),
         {"why": "too many lists", "repeated": "[", "times": many, "reason": reason_of(b"[" * many)},
-        {"why": "another id", "text": whole.decode(), "id": "0" * 64, "reason": reason_of(whole, "0" * 64)},
+        {
+            "why": "another id",
+            "text": whole.decode(),
+            "id": "0" * 64,
+            "reason": reason_of(whole, "0" * 64),
+        },
         *({"vector": item["why"], "reason": reason_of(bytes_of(item))} for item in known),
     ]
 

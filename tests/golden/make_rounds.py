@@ -41,7 +41,9 @@ Item = dict[str, Any]
 
 
 def questionnaires_maker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_questionnaires", HERE / "make_questionnaires.py")
+    spec = importlib.util.spec_from_file_location(
+        "make_questionnaires", HERE / "make_questionnaires.py"
+    )
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -65,9 +67,19 @@ RECORDS: list[Item] = [
 ]
 
 
-def terms(name: str, *, mode: str, every_days: int = 30, rounds: int = 12, take_part: int = 2, min_reports: int = 1) -> Terms:
+def terms(
+    name: str,
+    *,
+    mode: str,
+    every_days: int = 30,
+    rounds: int = 12,
+    take_part: int = 2,
+    min_reports: int = 1,
+) -> Terms:
     repeat = Repeat(every_days=every_days, rounds=rounds, take_part=take_part, mode=mode)
-    return Terms(name=name, schedule=Schedule.in_rounds(date(2026, 1, 5), repeat), min_reports=min_reports)
+    return Terms(
+        name=name, schedule=Schedule.in_rounds(date(2026, 1, 5), repeat), min_reports=min_reports
+    )
 
 
 def campaigns() -> dict[str, Campaign]:
@@ -78,16 +90,34 @@ def campaigns() -> dict[str, Campaign]:
             {"every_days": 1, "rounds": 366, "take_part": 7},
             {"epsilon": "1", "mechanism": "subset", "view": Sample(2)},
         ),
-        "sampled-hashed": ({"rounds": 2}, {"epsilon": "1.5", "mechanism": "hashed", "view": listed, "jointly": False}),
-        "sampled-bloom": ({"every_days": 366, "take_part": 1}, {"flip_probability": "0.5", "n_bits": 16, "n_hashes": 2}),
-        "sampled-unary": ({"rounds": 4096, "take_part": 3, "every_days": 7}, {"flip_probability": "0.5", "mechanism": "unary"}),
+        "sampled-hashed": (
+            {"rounds": 2},
+            {"epsilon": "1.5", "mechanism": "hashed", "view": listed, "jointly": False},
+        ),
+        "sampled-bloom": (
+            {"every_days": 366, "take_part": 1},
+            {"flip_probability": "0.5", "n_bits": 16, "n_hashes": 2},
+        ),
+        "sampled-unary": (
+            {"rounds": 4096, "take_part": 3, "every_days": 7},
+            {"flip_probability": "0.5", "mechanism": "unary"},
+        ),
     }
     kept: dict[str, tuple[Item, Item]] = {
         "permanent-direct": ({}, {"mechanism": "direct", "view": AllAttributes(), "jointly": True}),
-        "permanent-direct-separately": ({"take_part": 12}, {"mechanism": "direct", "view": AllAttributes(), "jointly": False}),
-        "permanent-direct-listed": ({"min_reports": 400}, {"mechanism": "direct", "view": listed, "jointly": True}),
+        "permanent-direct-separately": (
+            {"take_part": 12},
+            {"mechanism": "direct", "view": AllAttributes(), "jointly": False},
+        ),
+        "permanent-direct-listed": (
+            {"min_reports": 400},
+            {"mechanism": "direct", "view": listed, "jointly": True},
+        ),
         "permanent-unary": ({}, {"mechanism": "unary", "view": AllAttributes(), "jointly": True}),
-        "permanent-unary-listed": ({"min_reports": 400}, {"mechanism": "unary", "view": listed, "jointly": False}),
+        "permanent-unary-listed": (
+            {"min_reports": 400},
+            {"mechanism": "unary", "view": listed, "jointly": False},
+        ),
         "permanent-bloom": ({}, {"mechanism": "bloom", "n_bits": 24, "n_hashes": 2}),
         "permanent-bloom-listed": (
             {"min_reports": 400},
@@ -110,7 +140,8 @@ def campaigns() -> dict[str, Campaign]:
 
 def campaign_items(made: dict[str, Campaign]) -> list[Item]:
     return [
-        MAKER.campaign_item(name, campaign) | {"lifetime_epsilon": decimal_up(campaign.lifetime_loss)}
+        MAKER.campaign_item(name, campaign)
+        | {"lifetime_epsilon": decimal_up(campaign.lifetime_loss)}
         for name, campaign in made.items()
     ]
 
@@ -135,7 +166,9 @@ def round_items(made: dict[str, Campaign]) -> list[Item]:
                 drawn = campaign.terms.repeat.draw(Randomness())
             random = (start + MAKER.stream(f"{name}/rounds"))[: taken[0]]
             slots = [campaign.terms.schedule.slots[number] for number in drawn]
-            items.append({"campaign": name, "random": random.hex(), "rounds": list(drawn), "slots": slots})
+            items.append(
+                {"campaign": name, "random": random.hex(), "rounds": list(drawn), "slots": slots}
+            )
     return items
 
 
@@ -145,7 +178,18 @@ def slot_items(made: dict[str, Campaign]) -> list[Item]:
         schedule = made[name].terms.schedule
         assert schedule
         first, last, step = schedule.slots[0], schedule.last_slot, schedule.slots.step
-        for day in sorted({first - 1, first, first + step - 1, first + step, last - step, last - step + 1, last, last + 1}):
+        for day in sorted(
+            {
+                first - 1,
+                first,
+                first + step - 1,
+                first + step,
+                last - step,
+                last - step + 1,
+                last,
+                last + 1,
+            }
+        ):
             items.append({"campaign": name, "day": day, "slot": schedule.slot_on(day)})
     return items
 
@@ -157,7 +201,14 @@ def permanent_items(made: dict[str, Campaign]) -> list[Item]:
             random = MAKER.stream(f"{name}/permanent/{number}")
             with MAKER.handed_out(random) as taken:
                 kept = memorized(campaign, campaign.domain.indices(record), Randomness())
-            items.append({"campaign": name, "record": record, "random": random[: taken[0]].hex(), "kept": kept.hex()})
+            items.append(
+                {
+                    "campaign": name,
+                    "record": record,
+                    "random": random[: taken[0]].hex(),
+                    "kept": kept.hex(),
+                }
+            )
     return items
 
 
@@ -166,21 +217,33 @@ def report_items(made: dict[str, Campaign], kept: list[Item]) -> list[Item]:
     items: list[Item] = []
     for name, campaign in made.items():
         assert campaign.terms.schedule
-        inputs = [{"kept": item["kept"]} for item in kept if item["campaign"] == name] or [{"record": one} for one in RECORDS]
+        inputs = [{"kept": item["kept"]} for item in kept if item["campaign"] == name] or [
+            {"record": one} for one in RECORDS
+        ]
         for number, given in enumerate(inputs):
             slot = campaign.terms.schedule.slots[number % 2]
             random = MAKER.stream(f"{name}/report/{number}")
             with MAKER.handed_out(random) as taken:
                 report = report_of(campaign, given, slot)
             told = {"bytes": report.to_bytes().hex(), "twin": json.loads(report.to_json())}
-            items.append({"campaign": name, **given, "slot": slot, "random": random[: taken[0]].hex(), **told})
+            items.append(
+                {
+                    "campaign": name,
+                    **given,
+                    "slot": slot,
+                    "random": random[: taken[0]].hex(),
+                    **told,
+                }
+            )
     return items
 
 
 def report_of(campaign: Campaign, given: Item, slot: int) -> Report:
     if "kept" in given:
         return refreshed(campaign, bytes.fromhex(given["kept"]), slot=slot, randomness=Randomness())
-    return randomized(campaign, campaign.domain.indices(given["record"]), slot=slot, randomness=Randomness())
+    return randomized(
+        campaign, campaign.domain.indices(given["record"]), slot=slot, randomness=Randomness()
+    )
 
 
 def malformed_items(made: dict[str, Campaign], reports: list[Item]) -> list[Item]:
@@ -212,26 +275,71 @@ CHANGES: list[tuple[str, str, str, Any]] = [
     ("one round", "sampled-direct", "schedule/repeat/rounds", 1),
     ("4,097 rounds", "sampled-direct", "schedule/repeat/rounds", 4097),
     ("no round to take part in", "sampled-direct", "schedule/repeat/take_part", 0),
-    ("more rounds to take part in than there are", "sampled-direct", "schedule/repeat/take_part", 13),
-    ("a last day that is not that of the last round", "sampled-direct", "schedule/closes", "2026-12-31"),
+    (
+        "more rounds to take part in than there are",
+        "sampled-direct",
+        "schedule/repeat/take_part",
+        13,
+    ),
+    (
+        "a last day that is not that of the last round",
+        "sampled-direct",
+        "schedule/closes",
+        "2026-12-31",
+    ),
     ("no last day", "sampled-direct", "schedule/closes", None),
     ("no lifetime epsilon", "sampled-direct", "privacy/lifetime_epsilon", None),
-    ("a lifetime epsilon that is too low", "sampled-direct", "privacy/lifetime_epsilon", "2.000000"),
+    (
+        "a lifetime epsilon that is too low",
+        "sampled-direct",
+        "privacy/lifetime_epsilon",
+        "2.000000",
+    ),
     ("a lifetime epsilon that is empty", "sampled-direct", "privacy/lifetime_epsilon", ""),
     ("one more round to take part in", "sampled-direct", "schedule/repeat/take_part", 3),
     ("mode sampled with a permanent layer", "permanent-direct", "schedule/repeat/mode", "sampled"),
     ("mode permanent without a permanent layer", "permanent-direct", "mechanism/permanent", None),
-    ("a permanent layer for other blocks", "permanent-direct", "mechanism/permanent", {"2": "86266716242"}),
+    (
+        "a permanent layer for other blocks",
+        "permanent-direct",
+        "mechanism/permanent",
+        {"2": "86266716242"},
+    ),
     ("a permanent layer without odds", "permanent-direct", "mechanism/permanent", {}),
-    ("permanent odds that keep nothing", "permanent-direct", "mechanism/permanent", {"1": "4294967296"}),
-    ("permanent odds that are a number", "permanent-direct", "mechanism/permanent", {"1": 86266716242}),
+    (
+        "permanent odds that keep nothing",
+        "permanent-direct",
+        "mechanism/permanent",
+        {"1": "4294967296"},
+    ),
+    (
+        "permanent odds that are a number",
+        "permanent-direct",
+        "mechanism/permanent",
+        {"1": 86266716242},
+    ),
     ("permanent change units of one half", "permanent-unary", "mechanism/permanent", {"1": 2**31}),
     ("a permanent layer below subset", "permanent-direct", "mechanism/name", "subset"),
-    ("mode permanent with a sample", "permanent-direct", "privacy/view", {"attributes": 2, "kind": "sample"}),
-    ("mode permanent with filled views", "permanent-direct", "privacy/view", {"cells": 8, "kind": "fill"}),
+    (
+        "mode permanent with a sample",
+        "permanent-direct",
+        "privacy/view",
+        {"attributes": 2, "kind": "sample"},
+    ),
+    (
+        "mode permanent with filled views",
+        "permanent-direct",
+        "privacy/view",
+        {"cells": 8, "kind": "fill"},
+    ),
     ("too few people for a listed view", "permanent-direct-listed", "min_reports", 399),
     ("too few people for mode permanent", "permanent-direct", "min_reports", 99),
-    ("a permanent layer that is weaker than claimed", "permanent-bloom", "privacy/lifetime_epsilon", "2.000000"),
+    (
+        "a permanent layer that is weaker than claimed",
+        "permanent-bloom",
+        "privacy/lifetime_epsilon",
+        "2.000000",
+    ),
     ("an epsilon of one layer alone", "permanent-direct", "privacy/epsilon", "2.999999"),
 ]
 
@@ -240,11 +348,19 @@ def refusal_items(made: dict[str, Campaign]) -> list[Item]:
     items = []
     for why, name, path, value in CHANGES:
         data = QUESTIONNAIRES.changed(made[name], path, value)
-        items.append({"why": why, **MAKER.campaign_bytes(data), "reason": QUESTIONNAIRES.reason_of(data)})
-    plain = QUESTIONNAIRES.changed(MAKER.campaigns()["direct-listed"], "mechanism/permanent", {"1": "86266716242"})
+        items.append(
+            {"why": why, **MAKER.campaign_bytes(data), "reason": QUESTIONNAIRES.reason_of(data)}
+        )
+    plain = QUESTIONNAIRES.changed(
+        MAKER.campaigns()["direct-listed"], "mechanism/permanent", {"1": "86266716242"}
+    )
     return [
         *items,
-        {"why": "a permanent layer without rounds", **MAKER.campaign_bytes(plain), "reason": QUESTIONNAIRES.reason_of(plain)},
+        {
+            "why": "a permanent layer without rounds",
+            **MAKER.campaign_bytes(plain),
+            "reason": QUESTIONNAIRES.reason_of(plain),
+        },
     ]
 
 

@@ -76,7 +76,11 @@ def handed_out(random: bytes, *, slot: int = PLAIN_SLOT) -> Iterator[list[int]]:
         return random[taken[0] - n_bytes : taken[0]]
 
     chunk = patch.object(Randomness, "_CHUNK", 0)  # ask for exactly what is needed
-    with chunk, patch.object(os, "urandom", urandom), patch.object(time, "time", lambda: slot * 86_400.0 + NOON):
+    with (
+        chunk,
+        patch.object(os, "urandom", urandom),
+        patch.object(time, "time", lambda: slot * 86_400.0 + NOON),
+    ):
         yield taken
 
 
@@ -114,14 +118,25 @@ MIDDLE = Domain(
 TEN = Domain(tuple(Boolean(name=f"b{i}") for i in range(10)))
 """A mask of two bytes; jointly, 1,024 cells."""
 BROAD = Domain(
-    (IntegerRange(name="n", minimum=1, maximum=100), IntegerRange(name="m", minimum=1, maximum=300), Boolean(name="b"))
+    (
+        IntegerRange(name="n", minimum=1, maximum=100),
+        IntegerRange(name="m", minimum=1, maximum=300),
+        Boolean(name="b"),
+    )
 )
-HUGE = Domain((IntegerRange(name="n", minimum=1, maximum=280), IntegerRange(name="m", minimum=1, maximum=250)))
+HUGE = Domain(
+    (IntegerRange(name="n", minimum=1, maximum=280), IntegerRange(name="m", minimum=1, maximum=250))
+)
 """70,000 cells."""
-EDGES_OF_BYTES = {k: Domain((IntegerRange(name="n", minimum=0, maximum=k - 1),)) for k in (256, 257, 65_536)}
+EDGES_OF_BYTES = {
+    k: Domain((IntegerRange(name="n", minimum=0, maximum=k - 1),)) for k in (256, 257, 65_536)
+}
 MILLION = Domain(tuple(IntegerRange(name=name, minimum=1, maximum=1000) for name in "nm"))
 SINGLE = {k: Domain((IntegerRange(name="n", minimum=1, maximum=k),)) for k in (6, 300)}
-ASTRAL, FULL_WIDTH = "\U0001d49c", "\uff5a"  # sorted one way by code points, the other way by UTF-16 units
+ASTRAL, FULL_WIDTH = (
+    "\U0001d49c",
+    "\uff5a",
+)  # sorted one way by code points, the other way by UTF-16 units
 EVERY_KIND = Domain(
     (
         Categorical(
@@ -140,7 +155,9 @@ EVERY_KIND = Domain(
         Binned(name="income", edges=("-100.25", "0", "0.00001", "17.5", "1000000"), clamp=True),
         Binned(name="weight", edges=("0", "40", "60", "80", "300"), missing=True),
         Boolean(name="pet"),
-        Categorical(name='quote " and \\ and / and \u2028', values=(" x ", "e\u0301", ASTRAL, FULL_WIDTH)),
+        Categorical(
+            name='quote " and \\ and / and \u2028', values=(" x ", "e\u0301", ASTRAL, FULL_WIDTH)
+        ),
     )
 )
 GERMAN = Translation(
@@ -149,7 +166,10 @@ GERMAN = Translation(
     consent="Ihre Antworten werden auf Ihrem Gerät verrauscht.",
     titles={"smoker": "Rauchen"},
     questions={"smoker": "Rauchen Sie?", "pet": "Haben Sie ein Haustier?"},
-    labels={"smoker": {"false": "nein", "true": "ja", "": "keine Angabe"}, "weight": {"[0, 40]": "bis 40 kg"}},
+    labels={
+        "smoker": {"false": "nein", "true": "ja", "": "keine Angabe"},
+        "weight": {"[0, 40]": "bis 40 kg"},
+    },
 )
 EVERY_TERM = Terms(
     name="every.kind-1_b",
@@ -157,7 +177,10 @@ EVERY_TERM = Terms(
     description="Everything that a campaign can say.",
     language="en-GB",
     consent="Your answers are made noisy on your own device.",
-    translations={"de": GERMAN, "fr-CA": Translation(labels={EVERY_KIND.names[-1]: {ASTRAL: "A", FULL_WIDTH: "z"}})},
+    translations={
+        "de": GERMAN,
+        "fr-CA": Translation(labels={EVERY_KIND.names[-1]: {ASTRAL: "A", FULL_WIDTH: "z"}}),
+    },
     schedule=Schedule(opens=date(2026, 5, 1), closes=date(2026, 5, 31)),
     min_reports=1000,
     retention_days=365,
@@ -167,28 +190,66 @@ EVERY_TERM = Terms(
 
 def campaigns() -> dict[str, Campaign]:
     """Every mechanism, every view, both ways to randomize, every kind of attribute and every member."""
-    listed = Listed.of(SMALL, [(("smoker", "gender"), 3), (("colour",), 1), (("gender", "colour"), 2)])
+    listed = Listed.of(
+        SMALL, [(("smoker", "gender"), 3), (("colour",), 1), (("gender", "colour"), 2)]
+    )
     wishes = {
         "bloom-all": (SMALL, CampaignRequest(flip_probability="0.5", n_bits=32, n_hashes=4)),
         "bloom-rate": (SMALL, CampaignRequest(epsilon="6", false_positive_rate=0.05)),
-        "bloom-jointly": (SMALL, CampaignRequest(epsilon="3", n_bits=19, n_hashes=2, view=Sample(2), jointly=True)),
+        "bloom-jointly": (
+            SMALL,
+            CampaignRequest(epsilon="3", n_bits=19, n_hashes=2, view=Sample(2), jointly=True),
+        ),
         "unary-symmetric": (SMALL, CampaignRequest(flip_probability="0.4", mechanism="unary")),
-        "unary-optimized": (MIDDLE, CampaignRequest(epsilon="4", mechanism="unary", view=AllAttributes(), jointly=False)),
-        "unary-jointly": (SMALL, CampaignRequest(epsilon="2", mechanism="unary", view=AllAttributes(), jointly=True)),
-        "subset-pairs": (MIDDLE, CampaignRequest(epsilon="2", mechanism="subset", view=Sample(2), jointly=True)),
-        "direct-fill": (MIDDLE, CampaignRequest(epsilon="8", mechanism="direct", view=Fill(496), jointly=True)),
-        "direct-pairs": (WIDE, CampaignRequest(epsilon="5.5", mechanism="direct", view=Sample(2), jointly=False)),
-        "subset-listed": (SMALL, CampaignRequest(epsilon="1.5", mechanism="subset", view=listed, jointly=False)),
-        "direct-listed": (SMALL, CampaignRequest(epsilon="1.5", mechanism="direct", view=listed, jointly=True)),
+        "unary-optimized": (
+            MIDDLE,
+            CampaignRequest(epsilon="4", mechanism="unary", view=AllAttributes(), jointly=False),
+        ),
+        "unary-jointly": (
+            SMALL,
+            CampaignRequest(epsilon="2", mechanism="unary", view=AllAttributes(), jointly=True),
+        ),
+        "subset-pairs": (
+            MIDDLE,
+            CampaignRequest(epsilon="2", mechanism="subset", view=Sample(2), jointly=True),
+        ),
+        "direct-fill": (
+            MIDDLE,
+            CampaignRequest(epsilon="8", mechanism="direct", view=Fill(496), jointly=True),
+        ),
+        "direct-pairs": (
+            WIDE,
+            CampaignRequest(epsilon="5.5", mechanism="direct", view=Sample(2), jointly=False),
+        ),
+        "subset-listed": (
+            SMALL,
+            CampaignRequest(epsilon="1.5", mechanism="subset", view=listed, jointly=False),
+        ),
+        "direct-listed": (
+            SMALL,
+            CampaignRequest(epsilon="1.5", mechanism="direct", view=listed, jointly=True),
+        ),
     }
-    made = {name: make_campaign(domain, Terms(name=name), wish) for name, (domain, wish) in wishes.items()}
+    made = {
+        name: make_campaign(domain, Terms(name=name), wish)
+        for name, (domain, wish) in wishes.items()
+    }
     every_wish = CampaignRequest(epsilon="7.25", n_bits=11, n_hashes=3, view=Sample(3))
     made["every-member"] = make_campaign(EVERY_KIND, EVERY_TERM, every_wish)
     weak = Subset({1: UNIT + UNIT // 10})  # so little is kept that half of all cells are named
     made["subset-weak"] = Campaign(
-        domain=SMALL, mechanism=weak, view=AllAttributes(), jointly=True, terms=Terms(name="subset-weak")
+        domain=SMALL,
+        mechanism=weak,
+        view=AllAttributes(),
+        jointly=True,
+        terms=Terms(name="subset-weak"),
     )
-    return made | every_combination() | wide_campaigns() | {"bloom-costly-middle": costly_in_the_middle()}
+    return (
+        made
+        | every_combination()
+        | wide_campaigns()
+        | {"bloom-costly-middle": costly_in_the_middle()}
+    )
 
 
 MECHANISMS: dict[str, Item] = {
@@ -204,14 +265,18 @@ MECHANISMS: dict[str, Item] = {
 def every_combination() -> dict[str, Campaign]:
     """Every mechanism with every view, jointly and, but for `fill`, separately."""
     names = TEN.names
-    listed = Listed.of(TEN, [(names[8:], 1), ((names[0], names[9]), 2), (names[1:9:2], 300), (names, 5)])
+    listed = Listed.of(
+        TEN, [(names[8:], 1), ((names[0], names[9]), 2), (names[1:9:2], 300), (names, 5)]
+    )
     views = {"all": AllAttributes(), "sample": Sample(3), "fill": Fill(64), "listed": listed}
     made = {}
     for mechanism, wish in MECHANISMS.items():
         for kind, view in views.items():
             for jointly in (True, False)[: 1 if kind == "fill" else 2]:
                 name = f"{mechanism}-{kind}-{'jointly' if jointly else 'separately'}"
-                made[name] = make_campaign(TEN, Terms(name=name), CampaignRequest(**wish, view=view, jointly=jointly))
+                made[name] = make_campaign(
+                    TEN, Terms(name=name), CampaignRequest(**wish, view=view, jointly=jointly)
+                )
     return made
 
 
@@ -220,35 +285,90 @@ def wide_campaigns() -> dict[str, Campaign]:
     one, pair = Sample(1), Sample(2)
     wishes = {
         "wide-bloom-128": (BROAD, CampaignRequest(flip_probability="0.5")),
-        "wide-bloom-1024": (BROAD, CampaignRequest(flip_probability="0.75", n_bits=1024, n_hashes=8, view=one)),
-        "wide-unary-symmetric": (BROAD, CampaignRequest(flip_probability="0.5", mechanism="unary", view=pair, jointly=False)),
-        "wide-unary-optimized": (BROAD, CampaignRequest(epsilon="2", mechanism="unary", view=one, jointly=False)),
-        "wide-subset": (BROAD, CampaignRequest(epsilon="1", mechanism="subset", view=one, jointly=False)),
-        "wide-direct": (BROAD, CampaignRequest(epsilon="5", mechanism="direct", view=pair, jointly=False)),
-        "wide-direct-70000": (HUGE, CampaignRequest(epsilon="9", mechanism="direct", view=AllAttributes(), jointly=True)),
+        "wide-bloom-1024": (
+            BROAD,
+            CampaignRequest(flip_probability="0.75", n_bits=1024, n_hashes=8, view=one),
+        ),
+        "wide-unary-symmetric": (
+            BROAD,
+            CampaignRequest(flip_probability="0.5", mechanism="unary", view=pair, jointly=False),
+        ),
+        "wide-unary-optimized": (
+            BROAD,
+            CampaignRequest(epsilon="2", mechanism="unary", view=one, jointly=False),
+        ),
+        "wide-subset": (
+            BROAD,
+            CampaignRequest(epsilon="1", mechanism="subset", view=one, jointly=False),
+        ),
+        "wide-direct": (
+            BROAD,
+            CampaignRequest(epsilon="5", mechanism="direct", view=pair, jointly=False),
+        ),
+        "wide-direct-70000": (
+            HUGE,
+            CampaignRequest(epsilon="9", mechanism="direct", view=AllAttributes(), jointly=True),
+        ),
         **{
-            f"wide-direct-{k}": (domain, CampaignRequest(epsilon="4", mechanism="direct", view=AllAttributes(), jointly=True))
+            f"wide-direct-{k}": (
+                domain,
+                CampaignRequest(
+                    epsilon="4", mechanism="direct", view=AllAttributes(), jointly=True
+                ),
+            )
             for k, domain in EDGES_OF_BYTES.items()
         },
-        "wide-hashed-6": (SINGLE[6], CampaignRequest(epsilon="1", mechanism="hashed", view=AllAttributes(), jointly=True)),
-        "wide-hashed-300": (SINGLE[300], CampaignRequest(epsilon="0.1", mechanism="hashed", view=AllAttributes(), jointly=True)),
-        "wide-hashed": (BROAD, CampaignRequest(epsilon="5", mechanism="hashed", view=pair, jointly=False)),
-        "wide-hashed-70000": (HUGE, CampaignRequest(epsilon="2", mechanism="hashed", view=AllAttributes(), jointly=True)),
-        "wide-hashed-1000000": (MILLION, CampaignRequest(epsilon="12", mechanism="hashed", view=AllAttributes(), jointly=True)),
+        "wide-hashed-6": (
+            SINGLE[6],
+            CampaignRequest(epsilon="1", mechanism="hashed", view=AllAttributes(), jointly=True),
+        ),
+        "wide-hashed-300": (
+            SINGLE[300],
+            CampaignRequest(epsilon="0.1", mechanism="hashed", view=AllAttributes(), jointly=True),
+        ),
+        "wide-hashed": (
+            BROAD,
+            CampaignRequest(epsilon="5", mechanism="hashed", view=pair, jointly=False),
+        ),
+        "wide-hashed-70000": (
+            HUGE,
+            CampaignRequest(epsilon="2", mechanism="hashed", view=AllAttributes(), jointly=True),
+        ),
+        "wide-hashed-1000000": (
+            MILLION,
+            CampaignRequest(epsilon="12", mechanism="hashed", view=AllAttributes(), jointly=True),
+        ),
         "wide-hashed-small-epsilon": (
             MILLION,
             CampaignRequest(epsilon="0.25", mechanism="hashed", view=AllAttributes(), jointly=True),
         ),
     }
-    return {name: make_campaign(domain, Terms(name=name), wish) for name, (domain, wish) in wishes.items()}
+    return {
+        name: make_campaign(domain, Terms(name=name), wish)
+        for name, (domain, wish) in wishes.items()
+    }
 
 
 def costly_in_the_middle() -> Campaign:
     """Jointly randomized filters of seven views, of which the fourth alone costs the most."""
-    names = [("gender",), ("colour",), ("smoker",), ("gender", "colour"), ("gender", "smoker"), ("colour", "smoker"), SMALL.names]
+    names = [
+        ("gender",),
+        ("colour",),
+        ("smoker",),
+        ("gender", "colour"),
+        ("gender", "smoker"),
+        ("colour", "smoker"),
+        SMALL.names,
+    ]
     mechanism = Bloom({1: UNIT // 4}, 12, 5, "4")
     view = Listed.of(SMALL, [(each, 1) for each in names])
-    return Campaign(domain=SMALL, mechanism=mechanism, view=view, jointly=True, terms=Terms(name="bloom-costly-middle"))
+    return Campaign(
+        domain=SMALL,
+        mechanism=mechanism,
+        view=view,
+        jointly=True,
+        terms=Terms(name="bloom-costly-middle"),
+    )
 
 
 def campaign_item(name: str, campaign: Campaign) -> Item:
@@ -260,14 +380,20 @@ def campaign_item(name: str, campaign: Campaign) -> Item:
         "longest_report": campaign.longest_report,
         "mask_bytes": campaign.mask_bytes,
         "candidates": {
-            attribute.name: list(attribute.texts) for attribute in campaign.domain.attributes if attribute.size <= 300
+            attribute.name: list(attribute.texts)
+            for attribute in campaign.domain.attributes
+            if attribute.size <= 300
         },
     }
 
 
 def epsilon_items(made: Mapping[str, Campaign]) -> list[Item]:
     return [
-        {"campaign": name, "attribute": attribute, "epsilon": decimal_up(campaign.loss_of(attribute))}
+        {
+            "campaign": name,
+            "attribute": attribute,
+            "epsilon": decimal_up(campaign.loss_of(attribute)),
+        }
         for name, campaign in made.items()
         for attribute in campaign.domain.names
     ]
@@ -277,10 +403,21 @@ def cap_items(made: Mapping[str, Campaign]) -> list[Item]:
     """Caps on both sides of epsilon: by a millionth, by the 40th decimal, and very far."""
     items = []
     for name, campaign in made.items():
-        for places, rounding in ((6, ROUND_CEILING), (6, ROUND_FLOOR), (40, ROUND_CEILING), (40, ROUND_FLOOR)):
-            cap = campaign.loss.quantize(Decimal((0, (1,), -places)), context=Context(prec=100, rounding=rounding))
-            items.append({"campaign": name, "cap": str(cap), "allowed": allowed(campaign, str(cap))})
-        items.append({"campaign": name, "cap": "0.000001", "allowed": allowed(campaign, "0.000001")})
+        for places, rounding in (
+            (6, ROUND_CEILING),
+            (6, ROUND_FLOOR),
+            (40, ROUND_CEILING),
+            (40, ROUND_FLOOR),
+        ):
+            cap = campaign.loss.quantize(
+                Decimal((0, (1,), -places)), context=Context(prec=100, rounding=rounding)
+            )
+            items.append(
+                {"campaign": name, "cap": str(cap), "allowed": allowed(campaign, str(cap))}
+            )
+        items.append(
+            {"campaign": name, "cap": "0.000001", "allowed": allowed(campaign, "0.000001")}
+        )
         items.append({"campaign": name, "cap": "1000000", "allowed": allowed(campaign, "1000000")})
     return items
 
@@ -297,14 +434,26 @@ def allowed(campaign: Campaign, cap: str) -> bool:
 
 VALUES: list[tuple[str, str, list[Any]]] = [
     ("every-member", "Größe", ["klein", "mittelgroß", "groß", "gro\u00df", "mittelgroß"]),
-    ("every-member", "ville", ["Besançon", "Besanc\u0327on", "Orléans", "Orle\u0301ans", "東京", "🏝️", None]),
+    (
+        "every-member",
+        "ville",
+        ["Besançon", "Besanc\u0327on", "Orléans", "Orle\u0301ans", "東京", "🏝️", None],
+    ),
     ("every-member", "smoker", [False, True, None]),
     ("every-member", "children", [-1, 0, 4]),
     ("every-member", "cars", [0, 2, None]),
-    ("every-member", "income", [-100.25, -100, 0, -0.0, 1e-05, 1.0000000000000002e-05, 17.5, 17.500000000000004, 1000000]),
+    (
+        "every-member",
+        "income",
+        [-100.25, -100, 0, -0.0, 1e-05, 1.0000000000000002e-05, 17.5, 17.500000000000004, 1000000],
+    ),
     ("every-member", "income", [-1e300, -101, 1000000.0000000001, 1e300, 2**70]),
     ("every-member", "weight", [0, 40, 40.00000000000001, 60, 299.99999999999994, 300, None]),
-    ("every-member", 'quote " and \\ and / and \u2028', [" x ", "\u00e9", "e\u0301", ASTRAL, FULL_WIDTH]),
+    (
+        "every-member",
+        'quote " and \\ and / and \u2028',
+        [" x ", "\u00e9", "e\u0301", ASTRAL, FULL_WIDTH],
+    ),
     ("direct-pairs", "age", [0, 299]),
 ]
 UNFIT_VALUES: list[tuple[str, str, list[Any]]] = [
@@ -318,7 +467,12 @@ UNFIT_VALUES: list[tuple[str, str, list[Any]]] = [
 
 def value_items(made: Mapping[str, Campaign]) -> list[Item]:
     return [
-        {"campaign": name, "attribute": attribute, "value": value, "candidate": made[name].domain[attribute].index(value)}
+        {
+            "campaign": name,
+            "attribute": attribute,
+            "value": value,
+            "candidate": made[name].domain[attribute].index(value),
+        }
         for name, attribute, values in VALUES
         for value in values
     ]
@@ -351,7 +505,13 @@ CODED: list[tuple[str, tuple[str, ...], tuple[str, ...], int, int]] = [
     ("0", ("a",), ("b",), 5, 5),
     ("0", ("a",), ("b",), 65_536, 3),
     ("0", ("a",), ("b",), 60_000, 40),
-    ("17166", ("a",), ("b",), 65_175, 3),  # the second word lies in the biased tail and is thrown away
+    (
+        "17166",
+        ("a",),
+        ("b",),
+        65_175,
+        3,
+    ),  # the second word lies in the biased tail and is thrown away
 ]
 
 
@@ -391,7 +551,10 @@ DRAWS: list[tuple[Item, bytes]] = [
     ({"draw": "below", "n": str(2**64)}, b"\xff" * 8),
     ({"draw": "below", "n": str(2**64 + 1)}, b"\x01" + bytes(7) + b"\x01" + b"\x01" + bytes(8)),
     ({"draw": "below", "n": str(2**330)}, stream("odds", 42)),
-    ({"draw": "below", "n": str(2**330 + 2**49)}, b"\x04" + bytes(34) + b"\x02" + bytes(6) + stream("more odds", 84)),
+    (
+        {"draw": "below", "n": str(2**330 + 2**49)},
+        b"\x04" + bytes(34) + b"\x02" + bytes(6) + stream("more odds", 84),
+    ),
     ({"draw": "changes", "bits": 128, "change_units": 2**30}, stream("paper", 32)),
     ({"draw": "changes", "bits": 1024, "change_units": 2**31 - 2**28}, stream("wide", 512)),
     ({"draw": "changes", "bits": 300, "change_units": 858_993_459}, stream("odd", 38 * 32)),
@@ -408,7 +571,9 @@ def drawn(item: Item) -> Any:
         return str(randomness.below(int(item["n"])))  # a text, as large as odds are
     if item["draw"] == "changes":
         mask = randomness.changes(item["bits"], item["change_units"], UNIT)
-        return mask if item["bits"] <= 48 else mask.to_bytes((item["bits"] + 7) // 8, "little").hex()
+        return (
+            mask if item["bits"] <= 48 else mask.to_bytes((item["bits"] + 7) // 8, "little").hex()
+        )
     return randomness.prefix(item["n"], item["size"])
 
 
@@ -425,10 +590,18 @@ def draw_items() -> list[Item]:
 
 ODDS = 3 * UNIT // 2
 LETTERS = ["a", "b", "c", "d", "e", "f"]
-BY_ODDS = {name: {"name": name, "odds": {"1": str(ODDS)}} for name in ("direct", "hashed", "subset")}
+BY_ODDS = {
+    name: {"name": name, "odds": {"1": str(ODDS)}} for name in ("direct", "hashed", "subset")
+}
 OPTIMIZED = {"name": "unary", "variant": "optimized", "odds": {"1": str(ODDS)}}
 SYMMETRIC = {"name": "unary", "variant": "symmetric", "change_units": {"1": 3 * UNIT // 8}}
-FILTERS = {"name": "bloom", "bits": 11, "hashes": 3, "salt": "0", "change_units": {"1": 3 * UNIT // 8}}
+FILTERS = {
+    "name": "bloom",
+    "bits": 11,
+    "hashes": 3,
+    "salt": "0",
+    "change_units": {"1": 3 * UNIT // 8},
+}
 
 
 def five(*draws: int) -> bytes:
@@ -437,10 +610,18 @@ def five(*draws: int) -> bytes:
 
 
 BLOCKS: list[tuple[Item, str, bytes]] = [
-    *((BY_ODDS["direct"], value, five(draw)) for value in "acf" for draw in (0, UNIT // 2 - 1, UNIT // 2, 13 * UNIT // 2 - 1)),
+    *(
+        (BY_ODDS["direct"], value, five(draw))
+        for value in "acf"
+        for draw in (0, UNIT // 2 - 1, UNIT // 2, 13 * UNIT // 2 - 1)
+    ),
     *((BY_ODDS["direct"], "c", five(3 * UNIT // 2 + i)) for i in (-1, 0)),
     (BY_ODDS["direct"], "c", five(13 * UNIT // 2, 2**40 - 1, 1)),
-    *((BY_ODDS["subset"], value, five(draw) + b"\x04\x03") for value in "acf" for draw in (0, 3 * UNIT - 1, 3 * UNIT)),
+    *(
+        (BY_ODDS["subset"], value, five(draw) + b"\x04\x03")
+        for value in "acf"
+        for draw in (0, 3 * UNIT - 1, 3 * UNIT)
+    ),
     (BY_ODDS["subset"], "c", five(7 * UNIT, 7 * UNIT - 1) + b"\x05\x02\x03"),
     *(
         (OPTIMIZED, value, coin + five(UNIT - 1, UNIT, 0, 5 * UNIT // 2, 7, UNIT, UNIT - 1))
@@ -469,7 +650,12 @@ def block_payload(item: Item) -> bytes:
 def block_items() -> list[Item]:
     items = []
     for mechanism, value, random in BLOCKS:
-        item = {"mechanism": mechanism, "attribute": "letter", "candidates": LETTERS, "value": value}
+        item = {
+            "mechanism": mechanism,
+            "attribute": "letter",
+            "candidates": LETTERS,
+            "value": value,
+        }
         with handed_out(random) as taken:
             payload = block_payload(item)
         items.append({**item, "random": random[: taken[0]].hex(), "payload": payload.hex()})
@@ -508,11 +694,26 @@ EVERY_RECORD: Item = {
 EVERY_RECORDS: list[Item] = [
     EVERY_RECORD,
     {**EVERY_RECORD, "ville": "Besanc\u0327on", ODD_NAME: "e\u0301"},  # the same, decomposed
-    {**EVERY_RECORD, "Größe": "groß", "ville": None, "smoker": True, "children": 4, "cars": 1, "income": -5, "weight": None},
+    {
+        **EVERY_RECORD,
+        "Größe": "groß",
+        "ville": None,
+        "smoker": True,
+        "children": 4,
+        "cars": 1,
+        "income": -5,
+        "weight": None,
+    },
 ]
-TEN_RECORDS: list[Item] = [{f"b{i}": i % 3 == 0 for i in range(10)}, {f"b{i}": i >= 8 for i in range(10)}]
+TEN_RECORDS: list[Item] = [
+    {f"b{i}": i % 3 == 0 for i in range(10)},
+    {f"b{i}": i >= 8 for i in range(10)},
+]
 BROAD_RECORDS: list[Item] = [{"n": 100, "m": 300, "b": True}, {"n": 65, "m": 257, "b": False}]
-HUGE_RECORDS: list[Item] = [{"n": 280, "m": 250}, {"n": 263, "m": 37}]  # the last cell, and the first that takes 17 bits
+HUGE_RECORDS: list[Item] = [
+    {"n": 280, "m": 250},
+    {"n": 263, "m": 37},
+]  # the last cell, and the first that takes 17 bits
 RECORDS = {
     SMALL: SMALL_RECORDS,
     WIDE: WIDE_RECORDS,
@@ -521,7 +722,10 @@ RECORDS = {
     TEN: TEN_RECORDS,
     BROAD: BROAD_RECORDS,
     HUGE: HUGE_RECORDS,
-    MILLION: [{"n": 1000, "m": 1000}, {"n": 66, "m": 537}],  # the last cell, and the first that takes 17 bits
+    MILLION: [
+        {"n": 1000, "m": 1000},
+        {"n": 66, "m": 537},
+    ],  # the last cell, and the first that takes 17 bits
     **{domain: [{"n": k}, {"n": 1}] for k, domain in SINGLE.items()},
     **{domain: [{"n": k - 1}, {"n": 0}] for k, domain in EDGES_OF_BYTES.items()},
 }
@@ -540,7 +744,9 @@ def encoded(campaign: Campaign, record: Item, random: bytes, *, slot: int) -> tu
     return report, taken[0]
 
 
-def report_item(name: str, campaign: Campaign, record: Item, random: bytes, slot: int | None = None) -> Item:
+def report_item(
+    name: str, campaign: Campaign, record: Item, random: bytes, slot: int | None = None
+) -> Item:
     slot = slot_of(campaign) if slot is None else slot
     report, n_taken = encoded(campaign, record, random, slot=slot)
     return {
@@ -562,9 +768,27 @@ def report_items(made: Mapping[str, Campaign]) -> list[Item]:
             for n_ones in (0, 3, 12) if len(RECORDS[campaign.domain]) == 3 else (0, 3):
                 # The two spellings of one record take the same bytes, and so must give the same report.
                 random = stream(f"{name}/{'same' if record in EVERY_RECORDS[:2] else i}/{n_ones}")
-                items.append(report_item(name, campaign, record, random[:16] + b"\xff" * n_ones + random[16:]))
-    for slot in (0, 255, 256, 65_536, LAST_SLOT):  # days of one to three bytes, up to the last that a clock can tell
-        items.append(report_item("direct-listed", made["direct-listed"], SMALL_RECORDS[0], stream(f"slot/{slot}"), slot))
+                items.append(
+                    report_item(
+                        name, campaign, record, random[:16] + b"\xff" * n_ones + random[16:]
+                    )
+                )
+    for slot in (
+        0,
+        255,
+        256,
+        65_536,
+        LAST_SLOT,
+    ):  # days of one to three bytes, up to the last that a clock can tell
+        items.append(
+            report_item(
+                "direct-listed",
+                made["direct-listed"],
+                SMALL_RECORDS[0],
+                stream(f"slot/{slot}"),
+                slot,
+            )
+        )
     return items
 
 
@@ -593,7 +817,10 @@ def malformed_reports(made: Mapping[str, Campaign]) -> list[Item]:
         ("bloom-all", b"\2" + wire["bloom-all"][1:]),
         ("every-member", b"\xff" + wire["every-member"][1:]),
         ("bloom-all", wire["unary-jointly"]),
-        ("bloom-all", wire["bloom-all"][:8] + bytes([wire["bloom-all"][8] ^ 1]) + wire["bloom-all"][9:]),
+        (
+            "bloom-all",
+            wire["bloom-all"][:8] + bytes([wire["bloom-all"][8] ^ 1]) + wire["bloom-all"][9:],
+        ),
         ("every-member", with_slot(wire["every-member"], 20_573)),  # the day before it opens
         ("every-member", with_slot(wire["every-member"], 20_605)),  # the day after it closes
         ("every-member", with_slot(wire["every-member"], 2**32 - 1)),
@@ -630,24 +857,47 @@ def malformed_reports(made: Mapping[str, Campaign]) -> list[Item]:
         ("wide-hashed-70000", wire["wide-hashed-70000"][:29] + (7**7).to_bytes(3)),
         ("wide-hashed-1000000", wire["wide-hashed-1000000"][:29] + (65_521**3).to_bytes(6)),
         ("wide-hashed-1000000", wire["wide-hashed-1000000"][:29] + b"\xff" * 6),
-        ("subset-all-jointly", wire["subset-all-jointly"][:-1] + bytes([wire["subset-all-jointly"][-1] ^ 0x80])),
-        ("direct-sample-separately", with_mask(wire["direct-sample-separately"], b"\x03\x04")),  # there is no eleventh
-        ("direct-sample-separately", with_mask(wire["direct-sample-separately"], b"\x07\x02")),  # four
-        ("direct-listed-jointly", with_mask(wire["direct-listed-jointly"], b"\x00\x01")),  # not on the list
+        (
+            "subset-all-jointly",
+            wire["subset-all-jointly"][:-1] + bytes([wire["subset-all-jointly"][-1] ^ 0x80]),
+        ),
+        (
+            "direct-sample-separately",
+            with_mask(wire["direct-sample-separately"], b"\x03\x04"),
+        ),  # there is no eleventh
+        (
+            "direct-sample-separately",
+            with_mask(wire["direct-sample-separately"], b"\x07\x02"),
+        ),  # four
+        (
+            "direct-listed-jointly",
+            with_mask(wire["direct-listed-jointly"], b"\x00\x01"),
+        ),  # not on the list
         ("direct-fill-jointly", with_mask(wire["direct-fill-jointly"], b"\xff\x03")),  # too many
-        ("direct-fill-jointly", with_mask(wire["direct-fill-jointly"], b"\x1f\x00")),  # a sixth would still fit
+        (
+            "direct-fill-jointly",
+            with_mask(wire["direct-fill-jointly"], b"\x1f\x00"),
+        ),  # a sixth would still fit
     ]
     return [
-        {"campaign": name, "bytes": data.hex(), "reason": reason_of(lambda d=data, n=name: Report.from_bytes(d, made[n]))}
+        {
+            "campaign": name,
+            "bytes": data.hex(),
+            "reason": reason_of(lambda d=data, n=name: Report.from_bytes(d, made[n])),
+        }
         for name, data in spoilt
     ]
 
 
 def frame_items(made: Mapping[str, Campaign]) -> list[Item]:
     """Reports one behind the other; of none, of different lengths, and of lengths on both sides of a byte."""
-    wires = [encoded_bytes(name, made[name]) for name in ("bloom-all", "direct-pairs", "wide-bloom-1024")]
+    wires = [
+        encoded_bytes(name, made[name]) for name in ("bloom-all", "direct-pairs", "wide-bloom-1024")
+    ]
     framings = [[], wires[:1], wires[:2] * 2, wires, [bytes(255)], [bytes(256), bytes(257)], [b""]]
-    return [{"reports": [wire.hex() for wire in each], "bytes": framed(each).hex()} for each in framings]
+    return [
+        {"reports": [wire.hex() for wire in each], "bytes": framed(each).hex()} for each in framings
+    ]
 
 
 def malformed_frames(made: Mapping[str, Campaign]) -> list[Item]:
@@ -662,7 +912,10 @@ def malformed_frames(made: Mapping[str, Campaign]) -> list[Item]:
         b"\0\1",
         b"\xff\xff\0",
     ]
-    return [{"bytes": data.hex(), "reason": reason_of(lambda d=data: list(unframed(d)))} for data in spoilt]
+    return [
+        {"bytes": data.hex(), "reason": reason_of(lambda d=data: list(unframed(d)))}
+        for data in spoilt
+    ]
 
 
 def encoded_bytes(name: str, campaign: Campaign) -> bytes:
@@ -680,8 +933,12 @@ def with_mask(wire: bytes, mask: bytes) -> bytes:
 
 def malformed_twins(made: Mapping[str, Campaign]) -> list[Item]:
     """Twins that differ from a good one in one member, or are no such object at all."""
-    good = report_item("direct-pairs", made["direct-pairs"], WIDE_RECORDS[0], stream("twin"))["twin"]
-    without: list[Item] = [{key: value for key, value in good.items() if key != left_out} for left_out in good]
+    good = report_item("direct-pairs", made["direct-pairs"], WIDE_RECORDS[0], stream("twin"))[
+        "twin"
+    ]
+    without: list[Item] = [
+        {key: value for key, value in good.items() if key != left_out} for left_out in good
+    ]
     changes: list[Item] = [
         {"version": 2},
         {"version": 0},
@@ -720,7 +977,11 @@ def malformed_twins(made: Mapping[str, Campaign]) -> list[Item]:
     texts += [json.dumps(good)[:-1] + ', "slot": 20000}']  # named twice
     campaign = made["direct-pairs"]
     return [
-        {"campaign": "direct-pairs", **spelt(text), "reason": reason_of(lambda t=text: Report.from_json(t, campaign))}
+        {
+            "campaign": "direct-pairs",
+            **spelt(text),
+            "reason": reason_of(lambda t=text: Report.from_json(t, campaign)),
+        }
         for text in texts
     ]
 
@@ -763,17 +1024,37 @@ SPELLINGS: list[tuple[str, str, str]] = [
     ("a number of blocks with a leading zero", '{"3":1073741824}', '{"03":1073741824}'),
     ("noise for reports that nobody makes", '{"3":1073741824}', '{"2":1073741824,"3":1073741824}'),
     ("bits that do not name every attribute", '"bits":32', '"bits":{"colour":32,"gender":32}'),
-    ("bits of an attribute that is not asked", '"bits":32', '"bits":{"age":32,"colour":32,"gender":32,"smoker":32}'),
+    (
+        "bits of an attribute that is not asked",
+        '"bits":32',
+        '"bits":{"age":32,"colour":32,"gender":32,"smoker":32}',
+    ),
     ("an unknown mechanism", '"name":"bloom"', '"name":"blossom"'),
     ("an unknown view", '{"kind":"all"}', '{"kind":"some"}'),
     ("more attributes than there are", '{"kind":"all"}', '{"attributes":4,"kind":"sample"}'),
     ("no attributes", '{"kind":"all"}', '{"attributes":0,"kind":"sample"}'),
     ("fill, separately", '{"kind":"all"}', '{"cells":9,"kind":"fill"}'),
     ("neither jointly nor separately", '"separately"', '"apart"'),
-    ("a schedule that repeats", '"title"', '"schedule":{"closes":"2026-05-31","opens":"2026-05-01","repeat":"daily"},"title"'),
-    ("closing before opening", '"title"', '"schedule":{"closes":"2026-04-30","opens":"2026-05-01","repeat":"once"},"title"'),
-    ("a day that is none", '"title"', '"schedule":{"closes":"2026-05-32","opens":"2026-05-01","repeat":"once"},"title"'),
-    ("a translation of what is not asked", '"title":"a/b"', '"title":"a/b","translations":{"de":{"titles":{"age":"Alter"}}}'),
+    (
+        "a schedule that repeats",
+        '"title"',
+        '"schedule":{"closes":"2026-05-31","opens":"2026-05-01","repeat":"daily"},"title"',
+    ),
+    (
+        "closing before opening",
+        '"title"',
+        '"schedule":{"closes":"2026-04-30","opens":"2026-05-01","repeat":"once"},"title"',
+    ),
+    (
+        "a day that is none",
+        '"title"',
+        '"schedule":{"closes":"2026-05-32","opens":"2026-05-01","repeat":"once"},"title"',
+    ),
+    (
+        "a translation of what is not asked",
+        '"title":"a/b"',
+        '"title":"a/b","translations":{"de":{"titles":{"age":"Alter"}}}',
+    ),
 ]
 
 
@@ -812,7 +1093,11 @@ TEXTS: list[str] = [
 
 def malformed_campaigns() -> list[Item]:
     """One good campaign (the first), and what becomes of it."""
-    good = make_campaign(SMALL, Terms(name="good", title="a/b"), CampaignRequest(flip_probability="0.5", n_bits=32, n_hashes=4))
+    good = make_campaign(
+        SMALL,
+        Terms(name="good", title="a/b"),
+        CampaignRequest(flip_probability="0.5", n_bits=32, n_hashes=4),
+    )
     text = good.canonical_bytes.decode()
     items: list[tuple[str, bytes]] = []
     for why, old, new in SPELLINGS:
@@ -830,9 +1115,15 @@ def malformed_campaigns() -> list[Item]:
         ("UTF-16", text.encode("utf-16")),
         ("nested too deep", b"[" * 17 + b"]" * 17),
         *((why, text.replace("a/b", title).encode()) for why, title in TITLES),
-        ("a language of 101 characters", text.replace('"en"', f'"{"aa" + "-abcdefgh" * 11}"').encode()),
+        (
+            "a language of 101 characters",
+            text.replace('"en"', f'"{"aa" + "-abcdefgh" * 11}"').encode(),
+        ),
     ]
-    return [{"why": "", **campaign_bytes(text.encode())}, *(refused(why, data) for why, data in items)]
+    return [
+        {"why": "", **campaign_bytes(text.encode())},
+        *(refused(why, data) for why, data in items),
+    ]
 
 
 def refused(why: str, data: bytes) -> Item:

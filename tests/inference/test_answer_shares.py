@@ -28,7 +28,9 @@ def test_every_share_that_is_not_zero_has_the_same_slope(seed: int):
     """The conditions of a maximum under a sum of one; some counts lie below what noise alone gives."""
     rng = np.random.default_rng(seed)
     keeps = rng.uniform(0.01, 0.6, 3)
-    counts = np.stack([rng.multinomial(n, row) for n, row in zip((500, 2_000, 90), chances(keeps), strict=True)]).astype(float)
+    counts = np.stack(
+        [rng.multinomial(n, row) for n, row in zip((500, 2_000, 90), chances(keeps), strict=True)]
+    ).astype(float)
     shares = likeliest_shares(counts, keeps)
     slopes = (counts * keeps[:, None] / chances(keeps, shares)).sum(axis=0)
     assert shares.sum() == pytest.approx(1) and (shares >= 0).all()
@@ -40,7 +42,9 @@ def test_shares_are_those_of_em_where_it_converges():
     rng, keeps = np.random.default_rng(1), np.array([0.8, 0.5])
     counts = np.stack([rng.multinomial(4_000, row, size=N_FOLDS) for row in chances(keeps)], axis=1)
     evidence = Evidence((4,), (KeptCell((0,), (4,), counts, keeps),))
-    np.testing.assert_allclose(likeliest_shares(counts.sum(axis=0).astype(float), keeps), likeliest(evidence), atol=1e-7)
+    np.testing.assert_allclose(
+        likeliest_shares(counts.sum(axis=0).astype(float), keeps), likeliest(evidence), atol=1e-7
+    )
 
 
 def test_an_answer_that_nobody_gave_has_no_share():
@@ -48,4 +52,6 @@ def test_an_answer_that_nobody_gave_has_no_share():
 
 
 def test_one_answer_that_all_gave_has_the_whole():
-    np.testing.assert_allclose(likeliest_shares(np.array([[50.0, 0.0]]), np.array([0.3])), [1.0, 0.0])
+    np.testing.assert_allclose(
+        likeliest_shares(np.array([[50.0, 0.0]]), np.array([0.3])), [1.0, 0.0]
+    )

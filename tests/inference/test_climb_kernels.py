@@ -7,10 +7,25 @@ import pytest
 
 from lopub.inference.climb_kernels import Folds, best_strength, climb, dense_step, kept_step, step
 from lopub.inference.dense import Dense
-from lopub.inference.em import MOST_EVALUATIONS, ROUNDING, TOLERANCE, Result, em_map, run_accelerated, run_plain
+from lopub.inference.em import (
+    MOST_EVALUATIONS,
+    ROUNDING,
+    TOLERANCE,
+    Result,
+    em_map,
+    run_accelerated,
+    run_plain,
+)
 from lopub.inference.evidence import EVERY_FOLD, Evidence
 from lopub.inference.kept_cell import KeptCell
-from lopub.inference.shrunk import PATIENCE, STRENGTHS, TRIAL_TOLERANCE, chosen_strength, fitted, shrunk
+from lopub.inference.shrunk import (
+    PATIENCE,
+    STRENGTHS,
+    TRIAL_TOLERANCE,
+    chosen_strength,
+    fitted,
+    shrunk,
+)
 
 SHAPE = (3, 4)
 CELLS = 12
@@ -28,7 +43,9 @@ def dependent(copied: float) -> np.ndarray:
     return joint
 
 
-def kept_cells(n: int = 3000, copied: float = 0.5, keeps: tuple[float, ...] = (0.5, 0.8), seed: int = 1) -> KeptCell:
+def kept_cells(
+    n: int = 3000, copied: float = 0.5, keeps: tuple[float, ...] = (0.5, 0.8), seed: int = 1
+) -> KeptCell:
     """Reports that keep their cell, or draw any one."""
     rng = np.random.default_rng(seed)
     counts = np.zeros((len(EVERY_FOLD), len(keeps), CELLS), dtype=np.int64)
@@ -70,20 +87,38 @@ def whole(part: KeptCell | Dense) -> Evidence:
     return Evidence(SHAPE, (part,))
 
 
-def in_numpy(evidence: Evidence, prior: np.ndarray, strength: float, start: np.ndarray, tolerance: float) -> Result:
+def in_numpy(
+    evidence: Evidence, prior: np.ndarray, strength: float, start: np.ndarray, tolerance: float
+) -> Result:
     """`fitted`, past its compiled twin."""
     slack = ROUNDING * evidence.n_reports
-    return run_accelerated(em_map(evidence, prior, strength), start, tolerance=tolerance, most=MOST_EVALUATIONS, slack=slack)
+    return run_accelerated(
+        em_map(evidence, prior, strength),
+        start,
+        tolerance=tolerance,
+        most=MOST_EVALUATIONS,
+        slack=slack,
+    )
 
 
 def chosen_in_numpy(evidence: Evidence, prior: np.ndarray) -> tuple[float, float]:
     """`chosen_strength`, past its compiled twin and written for itself: strength and gain."""
-    pairs = [(evidence.within(EVERY_FOLD - {fold}), evidence.within(frozenset({fold}))) for fold in sorted(EVERY_FOLD)]
-    pairs = [(training, held_out) for training, held_out in pairs if training.n_reports and held_out.n_reports]
+    pairs = [
+        (evidence.within(EVERY_FOLD - {fold}), evidence.within(frozenset({fold})))
+        for fold in sorted(EVERY_FOLD)
+    ]
+    pairs = [
+        (training, held_out)
+        for training, held_out in pairs
+        if training.n_reports and held_out.n_reports
+    ]
     joints = [prior] * len(pairs)
     best, best_gain, worse = np.inf, 0.0, 0
     for strength in STRENGTHS:
-        joints = [in_numpy(t, prior, strength, at, TRIAL_TOLERANCE).joint for (t, _), at in zip(pairs, joints, strict=True)]
+        joints = [
+            in_numpy(t, prior, strength, at, TRIAL_TOLERANCE).joint
+            for (t, _), at in zip(pairs, joints, strict=True)
+        ]
         found = sum(h.log_likelihood(joint) for (_, h), joint in zip(pairs, joints, strict=True))
         gain = found - sum(h.log_likelihood(prior) for _, h in pairs)
         if gain > best_gain:
@@ -99,7 +134,9 @@ def marginals_of(joint: np.ndarray) -> list[np.ndarray]:
     return [joint.sum(axis=1), joint.sum(axis=0)]
 
 
-def climbed(part: KeptCell | Dense, prior: np.ndarray, strength: float, most: int = MOST_EVALUATIONS) -> Result:
+def climbed(
+    part: KeptCell | Dense, prior: np.ndarray, strength: float, most: int = MOST_EVALUATIONS
+) -> Result:
     """`climb`, called as `fitted` calls it."""
     matrix, keeps = matrix_of(part)
     trace = np.full(most, np.nan)
@@ -180,7 +217,9 @@ def test_a_step_leaves_the_joint_as_it_was(form: str):
 def test_a_climb_ends_at_the_maximum_that_plain_em_goes_to(form: str, strength: float):
     part, prior = FORMS[form](), joint_of(4)
     uniform = np.full(SHAPE, 1 / CELLS)
-    plain = run_plain(em_map(whole(part), prior, strength), uniform, stop="change", tolerance=1e-9, most=20_000)
+    plain = run_plain(
+        em_map(whole(part), prior, strength), uniform, stop="change", tolerance=1e-9, most=20_000
+    )
     found = climbed(part, prior, strength)
     assert found.converged
     reached = em_map(whole(part), prior, strength)(found.joint.reshape(SHAPE))[0]
@@ -232,7 +271,9 @@ def test_a_climb_never_writes_past_its_trace(form: str, most: int):
     part = FORMS[form]()
     matrix, keeps = matrix_of(part)
     room = np.full(most + 8, -1.0)
-    _, _, _, n_trace = climb(matrix, keeps, np.zeros(CELLS), np.full(CELLS, 1 / CELLS), 0.0, 0.0, room[:most])
+    _, _, _, n_trace = climb(
+        matrix, keeps, np.zeros(CELLS), np.full(CELLS, 1 / CELLS), 0.0, 0.0, room[:most]
+    )
     assert n_trace <= most
     assert (room[most:] == -1).all()
 
@@ -265,7 +306,9 @@ def test_the_best_strength_is_that_of_the_plain_loop(form: str, copied: float):
     strength, gain, start = chosen_strength(evidence, prior)
     expected_strength, expected_gain = chosen_in_numpy(evidence, prior)
     assert strength == expected_strength
-    assert gain == pytest.approx(expected_gain, abs=0.01, rel=5e-4)  # trials end early, and float32 ends them elsewhere
+    assert gain == pytest.approx(
+        expected_gain, abs=0.01, rel=5e-4
+    )  # trials end early, and float32 ends them elsewhere
     assert start.shape == SHAPE and start.sum() == pytest.approx(1)
 
 

@@ -14,10 +14,14 @@ from lopub.inference.joint import JointDistribution
 OWNS = Boolean(name="owns")
 COLOUR = Categorical(name="colour", values=("red", "green", "blue"))
 AGE = Binned(name="age", edges=("0", "30", "60", "100"))
-ASKED = Categorical(name="asked", values=("a", "b"), missing=True, only_if=Comparison("owns", "equals", (True,)))
+ASKED = Categorical(
+    name="asked", values=("a", "b"), missing=True, only_if=Comparison("owns", "equals", (True,))
+)
 
 
-def told(first: Attribute, second: Attribute, cells: list[list[float]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def told(
+    first: Attribute, second: Attribute, cells: list[list[float]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     found = clearest(JointDistribution((first, second), np.array(cells) / np.sum(cells)))
     assert found is not None
     return found[0].texts, found[1].texts
@@ -29,9 +33,18 @@ def test_of_yes_or_no_the_yes_is_told_whichever_way_it_goes():
 
 
 def test_of_categories_those_are_told_that_go_together_most():
-    assert told(OWNS, COLOUR, [[30, 10, 10], [10, 10, 30]]) in ((("true",), ("red",)), (("true",), ("blue",)))
-    assert told(OWNS, COLOUR, [[10, 22, 18], [10, 4, 36]]) in ((("true",), ("green",)), (("true",), ("blue",)))
-    assert told(OWNS, COLOUR, [[10, 25, 15], [10, 9, 31]]) == (("true",), ("blue",))  # more often before less often
+    assert told(OWNS, COLOUR, [[30, 10, 10], [10, 10, 30]]) in (
+        (("true",), ("red",)),
+        (("true",), ("blue",)),
+    )
+    assert told(OWNS, COLOUR, [[10, 22, 18], [10, 4, 36]]) in (
+        (("true",), ("green",)),
+        (("true",), ("blue",)),
+    )
+    assert told(OWNS, COLOUR, [[10, 25, 15], [10, 9, 31]]) == (
+        ("true",),
+        ("blue",),
+    )  # more often before less often
 
 
 def test_of_numbers_a_group_is_all_from_one_on():
@@ -56,7 +69,9 @@ def test_where_nobody_answered_there_is_nothing_to_tell():
     assert clearest(JointDistribution((OWNS, second), np.array([[0, 0, 0.5], [0, 0, 0.5]]))) is None
 
 
-@pytest.mark.parametrize("request_", [{"epsilon": 3}, {"epsilon": 8, "mechanism": "direct"}], ids=str)
+@pytest.mark.parametrize(
+    "request_", [{"epsilon": 3}, {"epsilon": 8, "mechanism": "direct"}], ids=str
+)
 def test_the_shares_of_a_contrast_are_those_of_the_people(request_: dict[str, object]):
     """Both orders of the questionnaire; standard errors tell how near. 12 collections, each share within 4.5 of them."""
     rng = np.random.default_rng(5)
@@ -70,8 +85,13 @@ def test_the_shares_of_a_contrast_are_those_of_the_people(request_: dict[str, ob
             study = Study(simulate(table, campaign, seed=seed))
             found = contrast_of(study, study.estimate(["owns", "colour"]))
             assert found is not None
-            assert found.group.attribute.name == order[0].name  # what is asked first makes the group
-            group, answer = (np.isin(columns[one.attribute.name], one.codes) for one in (found.group, found.answer))
+            assert (
+                found.group.attribute.name == order[0].name
+            )  # what is asked first makes the group
+            group, answer = (
+                np.isin(columns[one.attribute.name], one.codes)
+                for one in (found.group, found.answer)
+            )
             for estimate, chosen in ((found.within, group), (found.outside, ~group)):
                 assert abs(estimate.value - answer[chosen].mean()) < 4.5 * estimate.standard_error
                 assert estimate.low < estimate.value < estimate.high

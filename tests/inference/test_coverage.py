@@ -28,8 +28,15 @@ from lopub.forecast.coverage import ALPHA, chances, covering, odd_coverage
 from lopub.release.summary import warnings_of
 
 SIZES = (3, 4, 2, 5, 3, 2, 4, 2)
-DOMAIN = Domain(tuple(Categorical(name=f"a{i}", values=tuple(map(str, range(size)))) for i, size in enumerate(SIZES)))
-SETS = Listed.of(DOMAIN, [(("a0", "a1"), 3), (("a2", "a3", "a4"), 2), (("a5", "a6", "a7"), 2), (("a0", "a7"), 1)])
+DOMAIN = Domain(
+    tuple(
+        Categorical(name=f"a{i}", values=tuple(map(str, range(size))))
+        for i, size in enumerate(SIZES)
+    )
+)
+SETS = Listed.of(
+    DOMAIN, [(("a0", "a1"), 3), (("a2", "a3", "a4"), 2), (("a5", "a6", "a7"), 2), (("a0", "a7"), 1)]
+)
 WAYS = [
     ("direct", Sample(2), True),
     ("direct", Fill(60), True),
@@ -44,19 +51,27 @@ WAYS = [
 def campaign_of(mechanism: str, view: ViewRule, jointly: bool) -> Campaign:
     own = {"n_bits": 16, "n_hashes": 2} if mechanism == "bloom" else {}
     return make_campaign(
-        DOMAIN, Terms(name="t"), CampaignRequest(epsilon=4, mechanism=mechanism, view=view, jointly=jointly, **own)
+        DOMAIN,
+        Terms(name="t"),
+        CampaignRequest(epsilon=4, mechanism=mechanism, view=view, jointly=jointly, **own),
     )
 
 
 def reports(campaign: Campaign, n: int, seed: int) -> ReportBatch:
     rng = np.random.default_rng(seed)
-    return simulate(Dataset(DOMAIN, np.stack([rng.integers(0, size, n) for size in SIZES], axis=1)), campaign, seed=seed)
+    return simulate(
+        Dataset(DOMAIN, np.stack([rng.integers(0, size, n) for size in SIZES], axis=1)),
+        campaign,
+        seed=seed,
+    )
 
 
 def aimed(campaign: Campaign, target: Clique, n: int) -> ReportBatch:
     """Reports that all cover the target: well-formed, each on its own beyond suspicion."""
     many = reports(campaign, 60 * n, seed=99)
-    rows = np.concatenate([many.rows_of(i) for i, view in enumerate(many.views) if set(target) <= set(view)])
+    rows = np.concatenate(
+        [many.rows_of(i) for i, view in enumerate(many.views) if set(target) <= set(view)]
+    )
     assert len(rows) >= n
     return many[rows[:n]]
 
@@ -75,7 +90,9 @@ def test_reports_that_chose_what_they_cover_are_told(mechanism, view, jointly):
     target = (0, 1) if view is SETS else (0, 3)
     both = ReportBatch.concatenated([reports(campaign, 8000, 1), aimed(campaign, target, 1200)])
     odd = odd_coverage(count(both))
-    assert odd[0].attributes == tuple(DOMAIN.names[position] for position in target) or set(odd[0].attributes) <= {
+    assert odd[0].attributes == tuple(DOMAIN.names[position] for position in target) or set(
+        odd[0].attributes
+    ) <= {
         "a0",
         "a1",
         "a3",
@@ -121,14 +138,20 @@ def test_a_publication_warns_of_reports_that_chose_what_they_cover():
     campaign = campaign_of("direct", Sample(2), True)
     honest, fake = reports(campaign, 4000, 1), aimed(campaign, (0, 3), 200)
     assert not any("did not draw" in warning for warning in warnings_of(publish(honest)))
-    (warning,) = (one for one in warnings_of(publish(ReportBatch.concatenated([honest, fake]))) if "did not draw" in one)
+    (warning,) = (
+        one
+        for one in warnings_of(publish(ReportBatch.concatenated([honest, fake])))
+        if "did not draw" in one
+    )
     assert "reports cover a0 and a3, where the campaign's draw gives about 150" in warning
 
 
 def test_views_are_drawn_once_for_all_who_ask_how_likely_they_are(monkeypatch: pytest.MonkeyPatch):
     campaign = campaign_of("direct", Fill(60), jointly=True)
     found, n_drawn = chances(campaign)
-    monkeypatch.setattr("lopub.forecast.coverage.draw_masks", lambda *_: pytest.fail("views were drawn again"))
+    monkeypatch.setattr(
+        "lopub.forecast.coverage.draw_masks", lambda *_: pytest.fail("views were drawn again")
+    )
     again, _ = chances(campaign)
     assert n_drawn and not again.flags.writeable
     np.testing.assert_array_equal(found, again)

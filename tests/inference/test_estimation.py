@@ -36,23 +36,40 @@ from lopub.inference.joint import product_of
 from lopub.inference.shrunk import shrunk
 
 SIZES = (2, 3, 4)
-DOMAIN = Domain(tuple(Categorical(name=f"a{i}", values=tuple(f"v{k}" for k in range(n))) for i, n in enumerate(SIZES)))
+DOMAIN = Domain(
+    tuple(
+        Categorical(name=f"a{i}", values=tuple(f"v{k}" for k in range(n)))
+        for i, n in enumerate(SIZES)
+    )
+)
 LISTED = Listed.of(DOMAIN, [(("a0",), 1), (("a0", "a1"), 2), (("a0", "a1", "a2"), 1)])
 WISHES = {
     "bloom-all": CampaignRequest(flip_probability=0.5, n_bits=16, n_hashes=2),
     "bloom-sample": CampaignRequest(flip_probability=0.5, n_bits=16, n_hashes=2, view=Sample(2)),
-    "bloom-listed": CampaignRequest(epsilon=4, mechanism="bloom", n_bits=16, n_hashes=2, view=LISTED),
-    "unary-symmetric-all": CampaignRequest(flip_probability=0.4, mechanism="unary", view=AllAttributes()),
+    "bloom-listed": CampaignRequest(
+        epsilon=4, mechanism="bloom", n_bits=16, n_hashes=2, view=LISTED
+    ),
+    "unary-symmetric-all": CampaignRequest(
+        flip_probability=0.4, mechanism="unary", view=AllAttributes()
+    ),
     "unary-sample": CampaignRequest(epsilon=3, mechanism="unary", view=Sample(2), jointly=False),
     "subset-sample": CampaignRequest(epsilon=3, mechanism="subset", view=Sample(2), jointly=False),
     "direct-sample": CampaignRequest(epsilon=4, mechanism="direct", view=Sample(2), jointly=False),
     "direct-listed": CampaignRequest(epsilon=4, mechanism="direct", view=LISTED, jointly=False),
     "direct-fill-jointly": CampaignRequest(epsilon=3, mechanism="direct", view=Fill(8)),
-    "direct-all-jointly": CampaignRequest(epsilon=3, mechanism="direct", view=AllAttributes(), jointly=True),
-    "direct-listed-jointly": CampaignRequest(epsilon=3, mechanism="direct", view=LISTED, jointly=True),
+    "direct-all-jointly": CampaignRequest(
+        epsilon=3, mechanism="direct", view=AllAttributes(), jointly=True
+    ),
+    "direct-listed-jointly": CampaignRequest(
+        epsilon=3, mechanism="direct", view=LISTED, jointly=True
+    ),
     "subset-sample-jointly": CampaignRequest(epsilon=3, mechanism="subset", view=Sample(2)),
-    "unary-all-jointly": CampaignRequest(epsilon=3, mechanism="unary", view=AllAttributes(), jointly=True),
-    "bloom-jointly": CampaignRequest(epsilon=3, mechanism="bloom", n_bits=24, n_hashes=2, view=Sample(2), jointly=True),
+    "unary-all-jointly": CampaignRequest(
+        epsilon=3, mechanism="unary", view=AllAttributes(), jointly=True
+    ),
+    "bloom-jointly": CampaignRequest(
+        epsilon=3, mechanism="bloom", n_bits=24, n_hashes=2, view=Sample(2), jointly=True
+    ),
 }
 
 
@@ -62,7 +79,9 @@ def people(n: int, *, seed: int = 7, copied: float = 0.6) -> Dataset:
     first = (rng.random(n) < 0.3).astype(np.int64)
     columns = [first]
     for size in SIZES[1:]:
-        columns.append(np.where(rng.random(n) < copied, first * (size - 1), rng.integers(0, size, n)))
+        columns.append(
+            np.where(rng.random(n) < copied, first * (size - 1), rng.integers(0, size, n))
+        )
     return Dataset(DOMAIN, np.stack(columns, axis=1))
 
 
@@ -79,7 +98,9 @@ def likelihood(batch: ReportBatch, row: int, record: tuple[int, ...]) -> float:
     inputs = [record[p] for p in view]
     if campaign.jointly:
         inputs = [int(np.ravel_multi_index(inputs, [SIZES[p] for p in view]))]
-    for channel, output, x in zip(campaign.channels(view), report.outputs(campaign), inputs, strict=True):
+    for channel, output, x in zip(
+        campaign.channels(view), report.outputs(campaign), inputs, strict=True
+    ):
         law = channel.law()
         if isinstance(channel, DirectChannel):
             total *= float(law.p if channel.cell(output) == x else law.q)
@@ -92,7 +113,9 @@ def likelihood(batch: ReportBatch, row: int, record: tuple[int, ...]) -> float:
 def brute_force(batch: ReportBatch, joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Expected cell counts under the joint of all attributes, and the chances of the reports."""
     records = list(itertools.product(*(range(n) for n in SIZES)))
-    table = np.array([[likelihood(batch, row, record) for record in records] for row in range(len(batch))])
+    table = np.array(
+        [[likelihood(batch, row, record) for record in records] for row in range(len(batch))]
+    )
     chances = table @ joint.reshape(-1)
     return (joint.reshape(-1) * (table / chances[:, None]).sum(axis=0)).reshape(SIZES), chances
 
@@ -132,9 +155,13 @@ def test_information_is_the_sum_of_squared_scores(name: str):
     batch = batch_of(name, 40)
     joint = random_joint()
     records = list(itertools.product(*(range(n) for n in SIZES)))
-    table = np.array([[likelihood(batch, row, record) for record in records] for row in range(len(batch))])
+    table = np.array(
+        [[likelihood(batch, row, record) for record in records] for row in range(len(batch))]
+    )
     scores = table / (table @ joint.reshape(-1))[:, None]
-    np.testing.assert_allclose(Reports(batch).evidence((0, 1, 2)).information(joint), scores.T @ scores, rtol=1e-4)
+    np.testing.assert_allclose(
+        Reports(batch).evidence((0, 1, 2)).information(joint), scores.T @ scores, rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in WISHES if name.startswith("direct")])
@@ -146,18 +173,28 @@ def test_information_of_direct_answers_is_the_expected_sum_of_squared_scores(nam
     evidence = Reports(batch).evidence((0, 1, 2))
     chosen = np.random.default_rng(1).choice(n, 600, replace=False)
     records = list(itertools.product(*(range(n) for n in SIZES)))
-    table = np.array([[likelihood(batch, row, record) for record in records] for row in chosen.tolist()])
+    table = np.array(
+        [[likelihood(batch, row, record) for record in records] for row in chosen.tolist()]
+    )
     scores = table / (table @ joint.reshape(-1))[:, None]
     weight = joint.reshape(-1)  # cells that hardly anybody is in are seen by chance
     expected, summed = (
-        np.sqrt(weight @ matrix @ weight) for matrix in (evidence.information(joint), scores.T @ scores * n / 600)
+        np.sqrt(weight @ matrix @ weight)
+        for matrix in (evidence.information(joint), scores.T @ scores * n / 600)
     )
     assert expected == pytest.approx(summed, rel=1e-3)
-    spread = evidence.information(joint)[np.diag_indices(len(records))] / (scores**2).sum(axis=0) * 600 / n
+    spread = (
+        evidence.information(joint)[np.diag_indices(len(records))]
+        / (scores**2).sum(axis=0)
+        * 600
+        / n
+    )
     assert np.median(spread) == pytest.approx(1, abs=0.15)
 
 
-@pytest.mark.parametrize("name", ["bloom-all", "direct-sample", "direct-fill-jointly", "subset-sample-jointly"])
+@pytest.mark.parametrize(
+    "name", ["bloom-all", "direct-sample", "direct-fill-jointly", "subset-sample-jointly"]
+)
 @pytest.mark.parametrize("strength", [0.0, 0.1])
 def test_the_objective_never_falls_and_joints_stay_distributions(name: str, strength: float):
     evidence = Reports(batch_of(name, 3000)).evidence((0, 1, 2))
@@ -174,7 +211,11 @@ def test_the_objective_never_falls_and_joints_stay_distributions(name: str, stre
 
 
 def test_acceleration_ends_where_plain_em_ends_with_a_fifth_of_its_evaluations():
-    batch = simulate(people(20000), make_campaign(DOMAIN, Terms(name="x"), CampaignRequest(flip_probability=0.9)), seed=1)
+    batch = simulate(
+        people(20000),
+        make_campaign(DOMAIN, Terms(name="x"), CampaignRequest(flip_probability=0.9)),
+        seed=1,
+    )
     evidence = Reports(batch).evidence((0, 1, 2))
     step, start = em_map(evidence), np.full(SIZES, 1 / 24)
     plain = run_plain(step, start, stop="change", tolerance=1e-6, most=20000)
@@ -187,10 +228,15 @@ def test_acceleration_ends_where_plain_em_ends_with_a_fifth_of_its_evaluations()
 @pytest.mark.parametrize(
     "wish",
     [
-        *(CampaignRequest(flip_probability=f, mechanism="bloom") for f in (0.1, 0.3, 0.5, 0.7, 0.9)),
+        *(
+            CampaignRequest(flip_probability=f, mechanism="bloom")
+            for f in (0.1, 0.3, 0.5, 0.7, 0.9)
+        ),
         *(CampaignRequest(epsilon=epsilon) for epsilon in (2, 4, 8, 16)),
     ],
-    ids=lambda wish: f"f={wish.flip_probability}" if wish.epsilon is None else f"epsilon={wish.epsilon}",
+    ids=lambda wish: (
+        f"f={wish.flip_probability}" if wish.epsilon is None else f"epsilon={wish.epsilon}"
+    ),
 )
 @pytest.mark.parametrize("method", ["em", "shrunk"])
 def test_a_tighter_fit_moves_no_cell_of_one_that_converged(wish: CampaignRequest, method: str):
@@ -204,7 +250,9 @@ def test_a_tighter_fit_moves_no_cell_of_one_that_converged(wish: CampaignRequest
             evidence = Reports(batch).evidence(clique)
             exact, fit = em_map(evidence, exact=True), found.fit
             joint = found.probabilities
-            if method == "shrunk":  # a fit itself: afterwards it is raked, and of separate bits it is one of several
+            if (
+                method == "shrunk"
+            ):  # a fit itself: afterwards it is raked, and of separate bits it is one of several
                 evidence = evidence.covering(2)
                 marginals = [study.marginal(position) for position in clique]
                 alone = shrunk(evidence, marginals)
@@ -219,7 +267,9 @@ def test_a_tighter_fit_moves_no_cell_of_one_that_converged(wish: CampaignRequest
 @pytest.mark.parametrize("seed", range(3))
 def test_a_fit_at_weak_noise_converges_in_few_evaluations(seed: int):
     """The float32 search ends above the tolerance, at its own rounding; it used to go on for 5,000 evaluations."""
-    campaign = make_campaign(DOMAIN, Terms(name="x"), CampaignRequest(flip_probability=0.1, mechanism="bloom"))
+    campaign = make_campaign(
+        DOMAIN, Terms(name="x"), CampaignRequest(flip_probability=0.1, mechanism="bloom")
+    )
     study = Study(simulate(people(20_000), campaign, seed=seed))
     for clique in itertools.combinations(range(len(DOMAIN)), 2):
         fit = study.joint_of(clique, "em").fit
@@ -230,12 +280,17 @@ def test_an_exact_step_is_the_step_but_for_rounding():
     for name in ("bloom-all", "subset-sample-jointly", "direct-sample", "direct-fill-jointly"):
         evidence = Reports(batch_of(name, 3000)).evidence((0, 1, 2))
         uniform = np.full(SIZES, 1 / 24)
-        (value, counts), (exact_value, exact_counts) = evidence.step(uniform), evidence.step(uniform, exact=True)
+        (value, counts), (exact_value, exact_counts) = (
+            evidence.step(uniform),
+            evidence.step(uniform, exact=True),
+        )
         assert value == pytest.approx(exact_value, rel=1e-6)
         np.testing.assert_allclose(counts, exact_counts, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["bloom-all", "subset-sample-jointly", "direct-fill-jointly", "direct-sample"])
+@pytest.mark.parametrize(
+    "name", ["bloom-all", "subset-sample-jointly", "direct-fill-jointly", "direct-sample"]
+)
 def test_the_order_of_arrival_does_not_change_a_byte(name: str):
     batch = batch_of(name, 4000)
     shuffled = batch[np.random.default_rng(5).permutation(len(batch))]
@@ -251,7 +306,9 @@ def test_estimates_go_to_the_truth(name: str):
     truth = people(n).counts(("a0", "a1")) / n
     for method in ("em", "shrunk"):
         joint = estimate(batch_of(name, n), ("a0", "a1"), method)
-        assert joint.fit.converged or method == "shrunk"  # one without any shrinking may be left a hair before its end
+        assert (
+            joint.fit.converged or method == "shrunk"
+        )  # one without any shrinking may be left a hair before its end
         assert joint.avd(truth) < 0.05
 
 
@@ -268,7 +325,11 @@ def test_marginals_of_jointly_randomized_bits_are_consistent(name: str):
 
 
 def test_the_default_beats_the_worse_of_em_and_product():
-    independent = simulate(people(4000, copied=0.0), make_campaign(DOMAIN, Terms(name="x"), WISHES["subset-sample"]), seed=2)
+    independent = simulate(
+        people(4000, copied=0.0),
+        make_campaign(DOMAIN, Terms(name="x"), WISHES["subset-sample"]),
+        seed=2,
+    )
     joint = estimate(independent, ("a1", "a2"))
     assert joint.fit.strength is not None and joint.fit.strength >= 0.3
     assert joint.fit.gain is not None and joint.fit.gain < 3
@@ -282,10 +343,14 @@ def test_shrunk_joints_are_raked_to_the_marginals():
     study = Study(batch_of("direct-fill-jointly", 5_000))
     joint = study.estimate(("a0", "a1"))
     for axis, name in enumerate(("a0", "a1")):
-        np.testing.assert_allclose(joint.marginal((name,)).probabilities, study.marginal(axis), atol=1e-8)
+        np.testing.assert_allclose(
+            joint.marginal((name,)).probabilities, study.marginal(axis), atol=1e-8
+        )
 
 
-@pytest.mark.parametrize("name", ["bloom-all", "direct-fill-jointly", "unary-all-jointly", "subset-sample"])
+@pytest.mark.parametrize(
+    "name", ["bloom-all", "direct-fill-jointly", "unary-all-jointly", "subset-sample"]
+)
 def test_intervals_cover_the_truth_as_often_as_they_say(name: str):
     """95 % intervals of cells of at least 0.01, over 60 collections from a population whose joint is known."""
     population = people(400_000, seed=11)
@@ -308,7 +373,9 @@ def test_a_clique_that_no_view_covers_is_said_to_be_unidentified():
     assert not joint.fit.identified
     pair = estimate(batch, ("a0", "a2"))
     assert pair.fit.identified
-    np.testing.assert_allclose(joint.marginal(("a0", "a2")).probabilities, pair.probabilities, atol=0.02)
+    np.testing.assert_allclose(
+        joint.marginal(("a0", "a2")).probabilities, pair.probabilities, atol=0.02
+    )
 
 
 def test_a_part_of_a_jointly_randomized_view_is_estimated_through_its_view():
@@ -352,7 +419,9 @@ def alumni_evidence() -> object:
     degree = np.array([overlaps(e, degree_codes) for _, e in reports], dtype=np.uint8)
     slope = 2 * math.log(3)  # f = 1/2
     starts = (0, 4, 4, 4, 4, 4)
-    return Evidence((2, 3), (Factorised((0, 1), (gender, degree), (slope, slope), starts, (0, 1, 2, 3, 4)),))
+    return Evidence(
+        (2, 3), (Factorised((0, 1), (gender, degree), (slope, slope), starts, (0, 1, 2, 3, 4)),)
+    )
 
 
 def test_the_worked_update_gives_0_1574():
@@ -410,7 +479,9 @@ def test_a_question_that_cannot_be_answered_gets_one_sentence(names, options, er
 
 
 def test_a_clique_with_too_many_cells_is_refused_with_both_numbers():
-    domain = Domain(tuple(Categorical(name=f"b{i}", values=tuple(str(k) for k in range(40))) for i in range(4)))
+    domain = Domain(
+        tuple(Categorical(name=f"b{i}", values=tuple(str(k) for k in range(40))) for i in range(4))
+    )
     campaign = make_campaign(domain, Terms(name="x"), CampaignRequest(epsilon=8))
     batch = simulate(Dataset(domain, np.zeros((10, 4), dtype=np.uint16)), campaign, seed=1)
     with pytest.raises(DomainError, match="2,560,000 cells together; at most 1,048,576"):
@@ -425,13 +496,17 @@ def test_no_reports_are_said_to_be_none():
 def test_fewer_reports_than_min_reports_are_refused_with_both_numbers():
     wish = WISHES["direct-fill-jointly"]
     campaign: Campaign = make_campaign(DOMAIN, Terms(name="test", min_reports=500), wish)
-    with pytest.raises(TooFewReports, match="at least 500 reports before anything is estimated; there are 120"):
+    with pytest.raises(
+        TooFewReports, match="at least 500 reports before anything is estimated; there are 120"
+    ):
         estimate(simulate(people(120), campaign, seed=1), ("a0",))
 
 
 def test_an_attribute_that_nobody_reported_is_named():
     campaign = make_campaign(
-        DOMAIN, Terms(name="x"), CampaignRequest(epsilon=3, mechanism="direct", view=Listed.of(DOMAIN, [(("a0", "a1"), 1)]))
+        DOMAIN,
+        Terms(name="x"),
+        CampaignRequest(epsilon=3, mechanism="direct", view=Listed.of(DOMAIN, [(("a0", "a1"), 1)])),
     )
     with pytest.raises(TooFewReports, match="no report covers attribute 'a2'"):
         estimate(simulate(people(100), campaign, seed=1), ("a0", "a2"))
@@ -439,7 +514,9 @@ def test_an_attribute_that_nobody_reported_is_named():
 
 def test_noise_that_drowns_everything_is_warned_of_with_the_expected_error():
     campaign = make_campaign(
-        DOMAIN, Terms(name="x"), CampaignRequest(epsilon=0.05, mechanism="direct", view=AllAttributes(), jointly=True)
+        DOMAIN,
+        Terms(name="x"),
+        CampaignRequest(epsilon=0.05, mechanism="direct", view=AllAttributes(), jointly=True),
     )
     with pytest.warns(NoiseWarning, match=r"expected AVD is 1\.00 of at most 1"):
         estimate(simulate(people(200), campaign, seed=1), ("a0", "a1", "a2"))
@@ -448,7 +525,11 @@ def test_noise_that_drowns_everything_is_warned_of_with_the_expected_error():
 def test_a_search_whose_leaps_are_refused_goes_on_while_plain_steps_gain():
     """Told from refused leaps alone that nothing was gained, a fit of many candidates ended after 42 of 247 evaluations."""
     towns = Domain((IntegerRange(name="town", minimum=1, maximum=300),))
-    people = np.where(np.random.default_rng(1).random(8000) < 0.9, 7, np.arange(8000) % 300).astype(np.uint16)
+    people = np.where(np.random.default_rng(1).random(8000) < 0.9, 7, np.arange(8000) % 300).astype(
+        np.uint16
+    )
     campaign = make_campaign(towns, Terms(name="t"), CampaignRequest(epsilon=1, mechanism="hashed"))
-    joint = Study(simulate(Dataset(towns, people[:, None]), campaign, seed=1)).estimate(["town"], method="em")
+    joint = Study(simulate(Dataset(towns, people[:, None]), campaign, seed=1)).estimate(
+        ["town"], method="em"
+    )
     assert joint.probabilities[7] > 0.7

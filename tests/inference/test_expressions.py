@@ -93,13 +93,20 @@ def test_a_part_of_a_bin_is_stated_as_an_assumption():
 
 
 def test_a_number_at_the_end_of_its_bin_is_stated_as_an_assumption():
-    assert asked("pay < 10").assumptions == ("nobody's pay is exactly 10, which belongs to the bin [0, 10]",)
+    assert asked("pay < 10").assumptions == (
+        "nobody's pay is exactly 10, which belongs to the bin [0, 10]",
+    )
 
 
 def test_a_list_is_asked_for_by_its_options():
     """Its own name was said not to be there, with the name of another question as what might be meant."""
-    domain = domain_of((Boolean(name="eats"), TickList(name="eat", values=("meat", "fish", "bread"))))
-    with pytest.raises(DomainError, match="'eat' is a list, of which each option is asked for by itself, such as `eat/meat` or"):
+    domain = domain_of(
+        (Boolean(name="eats"), TickList(name="eat", values=("meat", "fish", "bread")))
+    )
+    with pytest.raises(
+        DomainError,
+        match="'eat' is a list, of which each option is asked for by itself, such as `eat/meat` or",
+    ):
         question([parsed("eat")], domain)
 
 
@@ -120,41 +127,89 @@ def test_attributes_are_told_apart_only_as_far_as_is_asked():
         ("age", "attribute 'age' is not true or false; compare it with a value, or use in"),
         ("age > 'old'", "attribute 'age' is a number; compare it with one, not with 'old'"),
         ("age == null", "attribute 'age' is answered by everybody, so null is none of its values"),
-        ("age == 30", "attribute 'age' takes integers from 20 to 29; this one is outside, got '30'"),
-        ("pay == 5", "attribute 'pay' is known in bins; ask for a range with <= and >, or for a bin such as '[0, 10]'"),
-        ("pay == '5'", "attribute 'pay' is known in bins; ask for a range with <= and >, or for a bin such as '[0, 10]'"),
-        ("age == smokes", "two attributes cannot be compared with each other; texts stand in quotes, at character 5"),
+        (
+            "age == 30",
+            "attribute 'age' takes integers from 20 to 29; this one is outside, got '30'",
+        ),
+        (
+            "pay == 5",
+            "attribute 'pay' is known in bins; ask for a range with <= and >, or for a bin such as '[0, 10]'",
+        ),
+        (
+            "pay == '5'",
+            "attribute 'pay' is known in bins; ask for a range with <= and >, or for a bin such as '[0, 10]'",
+        ),
+        (
+            "age == smokes",
+            "two attributes cannot be compared with each other; texts stand in quotes, at character 5",
+        ),
         ("1 == 1", "two values cannot be compared with each other, at character 3"),
         ("age >", "an attribute or a value is expected, at its end"),
         ("(age > 3", "a closing parenthesis is expected, at its end"),
         ("age > 3)", "and, or, or the end is expected, at character 8"),
-        ("mean(age)", "an expression has no functions, and a mean or a quantile is asked for in Python"),
+        (
+            "mean(age)",
+            "an expression has no functions, and a mean or a quantile is asked for in Python",
+        ),
         ("age in 3", "a list such as (1, 2) is expected after in, at character 8"),
         ("age; drop", "there is a sign that means nothing here, at character 4"),
-        ("city == 'rome", "there is a sign that means nothing here; a quote is not closed, at character 9"),
-        ("marital-status == 'single'", "a name with other signs than letters and digits stands in `backquotes`, at character 8"),
-        ("maritalstatus == 'single'", "there is no attribute 'maritalstatus'; did you mean `marital-status`?"),
+        (
+            "city == 'rome",
+            "there is a sign that means nothing here; a quote is not closed, at character 9",
+        ),
+        (
+            "marital-status == 'single'",
+            "a name with other signs than letters and digits stands in `backquotes`, at character 8",
+        ),
+        (
+            "maritalstatus == 'single'",
+            "there is no attribute 'maritalstatus'; did you mean `marital-status`?",
+        ),
         ("In == 1", "an attribute called 'in' stands in `backquotes`, at character 1"),
-        ("smokes & smokes", "there is a sign that means nothing here; write and, or, not, at character 8"),
+        (
+            "smokes & smokes",
+            "there is a sign that means nothing here; write and, or, not, at character 8",
+        ),
         ("age > 1e400", "the number is too long, or too large, at character 7"),
         ("age in ()", "a value is expected, at character 9"),
         ("age > nan", "two attributes cannot be compared with each other; texts stand in quotes"),
         ("20 < age < 22 < 25", "two values cannot be compared with each other, at character 15"),
-        ("\ud800 == 1", "there is a sign that means nothing here, at character 1, before '\\ud800 == 1'"),
+        (
+            "\ud800 == 1",
+            "there is a sign that means nothing here, at character 1, before '\\ud800 == 1'",
+        ),
         ("smokes == '\x00'", "attribute 'smokes' does not list this value"),
-        ("smokes == ''", "attribute 'smokes' is answered by everybody, so null is none of its values"),
+        (
+            "smokes == ''",
+            "attribute 'smokes' is answered by everybody, so null is none of its values",
+        ),
         (
             "hours == null",
             "everybody whom it concerns, so null is none of its values; for all others, ask for '(not applicable)'",
         ),
-        ("moved >= '2031-01'", "attribute 'moved' has no value '2031-01'; it has 2025-01 to 2025-04"),
+        (
+            "moved >= '2031-01'",
+            "attribute 'moved' has no value '2031-01'; it has 2025-01 to 2025-04",
+        ),
         ("rent > 50", "attribute 'rent' is one bin above 20, so nothing is known about 50"),
         ("'rome'", "a comparison with an attribute is expected after a value, at its end"),
         ("  ", "the expression is empty; write one such as age > 40"),
-        ("(" * 200 + "smokes" + ")" * 200, f"parentheses and negations may be {DEEPEST} deep, and are deeper"),
-        ("not " * 400 + "smokes", f"parentheses and negations may be {DEEPEST} deep, and are deeper"),
-        ("age in (" + "20, " * 10_000 + "21)", f"an expression may have {LONGEST:,} characters, got 40,011"),
-        (" or ".join(["smokes"] * 300), f"an expression may have {MOST_COMPARISONS} comparisons, and has more"),
+        (
+            "(" * 200 + "smokes" + ")" * 200,
+            f"parentheses and negations may be {DEEPEST} deep, and are deeper",
+        ),
+        (
+            "not " * 400 + "smokes",
+            f"parentheses and negations may be {DEEPEST} deep, and are deeper",
+        ),
+        (
+            "age in (" + "20, " * 10_000 + "21)",
+            f"an expression may have {LONGEST:,} characters, got 40,011",
+        ),
+        (
+            " or ".join(["smokes"] * 300),
+            f"an expression may have {MOST_COMPARISONS} comparisons, and has more",
+        ),
     ],
 )
 def test_a_mistake_is_said_in_one_sentence(text: str, sentence: str):
@@ -169,8 +224,44 @@ def test_an_expression_must_be_a_text():
 
 
 WORDS = [
-    *("age", "city", "smokes", "pay", "`marital-status`", "and", "or", "not", "in", "(", ")", "[", "]", ",", "==", "<", ">="),
-    *("1", "25", "-3.5e7", "1e999", "'rome'", '"x"', "null", "true", "__import__", "\\", "'", "`", "\x00", "é", "٣", "=", ";"),
+    *(
+        "age",
+        "city",
+        "smokes",
+        "pay",
+        "`marital-status`",
+        "and",
+        "or",
+        "not",
+        "in",
+        "(",
+        ")",
+        "[",
+        "]",
+        ",",
+        "==",
+        "<",
+        ">=",
+    ),
+    *(
+        "1",
+        "25",
+        "-3.5e7",
+        "1e999",
+        "'rome'",
+        '"x"',
+        "null",
+        "true",
+        "__import__",
+        "\\",
+        "'",
+        "`",
+        "\x00",
+        "é",
+        "٣",
+        "=",
+        ";",
+    ),
 ]
 
 
@@ -206,7 +297,22 @@ def sentence(text: str) -> str:
 
 @pytest.mark.parametrize("size", [1_000, LONGEST, 1_000_000])
 @pytest.mark.parametrize(
-    "part", ["(", "[", "not ", "age in (", "'", "`", "\\'", "age == 1 or ", "9", "age<", "a" * 50, "-", "1,"]
+    "part",
+    [
+        "(",
+        "[",
+        "not ",
+        "age in (",
+        "'",
+        "`",
+        "\\'",
+        "age == 1 or ",
+        "9",
+        "age<",
+        "a" * 50,
+        "-",
+        "1,",
+    ],
 )
 def test_a_hostile_expression_is_refused(part: str, size: int):
     with pytest.raises(DomainError) as caught:
@@ -216,5 +322,7 @@ def test_a_hostile_expression_is_refused(part: str, size: int):
 
 def test_a_question_that_tells_too_much_apart_is_refused():
     wide = Domain(tuple(IntegerRange(name=f"n{i}", minimum=0, maximum=99) for i in range(4)))
-    with pytest.raises(DomainError, match="the question tells 100,000,000 combinations of answers apart"):
+    with pytest.raises(
+        DomainError, match="the question tells 100,000,000 combinations of answers apart"
+    ):
         question([parsed("n0 > 3")], wide, ["n0", "n1", "n2", "n3"])

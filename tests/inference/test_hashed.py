@@ -5,7 +5,17 @@ from functools import cache
 import numpy as np
 import pytest
 
-from lopub import CampaignRequest, Categorical, Dataset, Domain, IntegerRange, Sample, Terms, make_campaign, simulate
+from lopub import (
+    CampaignRequest,
+    Categorical,
+    Dataset,
+    Domain,
+    IntegerRange,
+    Sample,
+    Terms,
+    make_campaign,
+    simulate,
+)
 from lopub.collection.batch import ReportBatch, digests_of, folds_of
 from lopub.collection.batch.report_files import framed_bytes
 from lopub.collection.counts import count
@@ -34,7 +44,9 @@ def people() -> Dataset:
     """Five towns, of which two are far from the first, hold nine in ten; women work part-time or not at all more often."""
     rng = np.random.default_rng(SEED)
     town = np.where(
-        rng.random(N) < 0.9, rng.choice([0, 1, 7, 150, 299], N, p=[0.3, 0.2, 0.2, 0.15, 0.15]), rng.integers(0, 300, N)
+        rng.random(N) < 0.9,
+        rng.choice([0, 1, 7, 150, 299], N, p=[0.3, 0.2, 0.2, 0.15, 0.15]),
+        rng.integers(0, 300, N),
     )
     sex = (rng.random(N) < np.where(town == 0, 0.9, 0.3)).astype(np.int64)
     work = np.where(rng.random(N) < 0.7, 2 * sex, rng.integers(0, 3, N))
@@ -60,7 +72,9 @@ def estimated(epsilon: int, jointly: bool, method: str, *names: str) -> np.ndarr
 def true_joint(names: tuple[str, ...]) -> np.ndarray:
     columns = [DOMAIN.names.index(name) for name in names]
     sizes = [DOMAIN.sizes[column] for column in columns]
-    cells = np.ravel_multi_index([people().codes[:, column].astype(np.int64) for column in columns], sizes)
+    cells = np.ravel_multi_index(
+        [people().codes[:, column].astype(np.int64) for column in columns], sizes
+    )
     return np.bincount(cells, minlength=int(np.prod(sizes))).reshape(sizes) / N
 
 
@@ -86,7 +100,9 @@ def test_every_large_town_is_found_in_its_place(epsilon: int, jointly: bool, met
 
 @each_method
 @each_case
-def test_a_pair_comes_nearer_to_the_truth_than_independence(epsilon: int, jointly: bool, method: str) -> None:
+def test_a_pair_comes_nearer_to_the_truth_than_independence(
+    epsilon: int, jointly: bool, method: str
+) -> None:
     pair = true_joint(("sex", "work"))
     independent = np.outer(pair.sum(axis=1), pair.sum(axis=0))
     off = float(np.abs(pair - independent).sum() / 2)
@@ -95,7 +111,9 @@ def test_a_pair_comes_nearer_to_the_truth_than_independence(epsilon: int, jointl
 
 
 @each_case
-def test_counts_say_what_the_channels_say_one_report_after_the_other(epsilon: int, jointly: bool) -> None:
+def test_counts_say_what_the_channels_say_one_report_after_the_other(
+    epsilon: int, jointly: bool
+) -> None:
     """Bits of the law, not those of the number that is sent."""
     batch = reports(epsilon, jointly)[:200]
     campaign, tables = batch.campaign, count(batch).tables
@@ -103,7 +121,10 @@ def test_counts_say_what_the_channels_say_one_report_after_the_other(epsilon: in
     for wire in unframed(framed_bytes(batch)):
         report = Report.from_bytes(wire, campaign)
         view = report.view(campaign)
-        fallen = [_fallen(c, o) for c, o in zip(campaign.channels(view), report.outputs(campaign), strict=True)]
+        fallen = [
+            _fallen(c, o)
+            for c, o in zip(campaign.channels(view), report.outputs(campaign), strict=True)
+        ]
         if jointly:
             fold = folds_of(digests_of(np.frombuffer(report.id, np.uint8)[None]))[0]
             expected[view, 0][fold] += [1, *fallen[0]]
@@ -118,14 +139,18 @@ def test_counts_say_what_the_channels_say_one_report_after_the_other(epsilon: in
 def _fallen(channel: object, output: int) -> np.ndarray:
     assert isinstance(channel, HashedChannel)
     function, sent = divmod(channel.number(output), channel.n_values)
-    return np.array([channel.value(function, x) == sent for x in range(channel.n_candidates)], dtype=np.int64)
+    return np.array(
+        [channel.value(function, x) == sent for x in range(channel.n_candidates)], dtype=np.int64
+    )
 
 
 # ---- when it is chosen
 
 
 def usual(*sizes: int, epsilon: float) -> str:
-    domain = Domain(tuple(IntegerRange(name=f"a{i}", minimum=1, maximum=size) for i, size in enumerate(sizes)))
+    domain = Domain(
+        tuple(IntegerRange(name=f"a{i}", minimum=1, maximum=size) for i, size in enumerate(sizes))
+    )
     campaign = make_campaign(domain, Terms(name="usual"), CampaignRequest(epsilon=epsilon))
     return f"{campaign.mechanism.name} {campaign.view}"
 
@@ -133,7 +158,11 @@ def usual(*sizes: int, epsilon: float) -> str:
 @pytest.mark.parametrize("epsilon", [0.5, 2, 4])
 def test_hashed_is_chosen_where_the_largest_pair_passes_what_is_spelt_out(epsilon: float) -> None:
     assert LARGEST_SPELT_OUT == 8192
-    assert usual(2, 2, 5000, epsilon=epsilon) == usual(2, 5000, 2, 2, epsilon=epsilon) == "hashed sample:2"
+    assert (
+        usual(2, 2, 5000, epsilon=epsilon)
+        == usual(2, 5000, 2, 2, epsilon=epsilon)
+        == "hashed sample:2"
+    )
     assert usual(8193, epsilon=epsilon) == "hashed all"
 
 
@@ -153,7 +182,9 @@ def test_large_questions_are_asked_one_by_one(sizes: tuple[int, ...]) -> None:
         ((90, 91, 2), 12, "direct fill:27125"),
     ],
 )
-def test_smaller_domains_are_collected_as_before(sizes: tuple[int, ...], epsilon: float, chosen: str) -> None:
+def test_smaller_domains_are_collected_as_before(
+    sizes: tuple[int, ...], epsilon: float, chosen: str
+) -> None:
     assert usual(*sizes, epsilon=epsilon) == chosen
 
 
@@ -163,13 +194,19 @@ def test_hashed_is_offered_for_large_pairs_alone() -> None:
         sizes: any(design.mechanism == "hashed" for design in usual_designs(sizes, 2.0))
         for sizes in ((8192,), (8193,), (64, 128), (64, 129), (1024, 1024), (1025, 1024))
     }
-    assert [sizes for sizes, is_offered in offered.items() if is_offered] == [(8193,), (64, 129), (1024, 1024)]
+    assert [sizes for sizes, is_offered in offered.items() if is_offered] == [
+        (8193,),
+        (64, 129),
+        (1024, 1024),
+    ]
 
 
 def test_a_hashed_report_of_a_million_cells_has_six_bytes_at_most() -> None:
     domain = Domain(tuple(IntegerRange(name=name, minimum=1, maximum=1000) for name in "ab"))
     for epsilon, n_bytes in ((0.5, 3), (2, 4), (20, 6)):
-        campaign = make_campaign(domain, Terms(name="million"), CampaignRequest(epsilon=epsilon, mechanism="hashed"))
+        campaign = make_campaign(
+            domain, Terms(name="million"), CampaignRequest(epsilon=epsilon, mechanism="hashed")
+        )
         assert campaign.payload_bytes((0, 1)) == n_bytes
 
 

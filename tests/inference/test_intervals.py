@@ -36,9 +36,25 @@ FULL = os.environ.get("LOPUB_FULL") == "1"
 N_COLLECTIONS = 100 if FULL else 12
 N_PEOPLE = 3000
 SIZES = (2, 3, 2, 3)
-DOMAIN = Domain(tuple(Categorical(name=f"a{i}", values=tuple(map(str, range(size)))) for i, size in enumerate(SIZES)))
-SETS = [(("a0", "a1"), 2), (("a0", "a1", "a2"), 2), (("a1", "a3"), 1), (("a2",), 1), (("a0", "a2", "a3"), 1)]
-VIEWS = {"all": AllAttributes(), "sample": Sample(3), "fill": Fill(12), "listed": Listed.of(DOMAIN, SETS)}
+DOMAIN = Domain(
+    tuple(
+        Categorical(name=f"a{i}", values=tuple(map(str, range(size))))
+        for i, size in enumerate(SIZES)
+    )
+)
+SETS = [
+    (("a0", "a1"), 2),
+    (("a0", "a1", "a2"), 2),
+    (("a1", "a3"), 1),
+    (("a2",), 1),
+    (("a0", "a2", "a3"), 1),
+]
+VIEWS = {
+    "all": AllAttributes(),
+    "sample": Sample(3),
+    "fill": Fill(12),
+    "listed": Listed.of(DOMAIN, SETS),
+}
 MECHANISMS = {
     "bloom": CampaignRequest(epsilon=4, mechanism="bloom", n_bits=48, n_hashes=2),
     "symmetric": CampaignRequest(flip_probability=0.35, mechanism="unary"),
@@ -54,8 +70,18 @@ WAYS = [
     if jointly or view != "fill"
 ]
 OFTEN = {
-    *(("bloom", "sample", True), ("bloom", "listed", True), ("bloom", "listed", False), ("symmetric", "fill", True)),
-    *(("optimized", "sample", True), ("optimized", "all", False), ("subset", "all", True), ("subset", "listed", True)),
+    *(
+        ("bloom", "sample", True),
+        ("bloom", "listed", True),
+        ("bloom", "listed", False),
+        ("symmetric", "fill", True),
+    ),
+    *(
+        ("optimized", "sample", True),
+        ("optimized", "all", False),
+        ("subset", "all", True),
+        ("subset", "listed", True),
+    ),
     *(("subset", "sample", False), ("direct", "fill", True), ("direct", "listed", False)),
 }
 """Ways that a short run looks at."""
@@ -74,7 +100,9 @@ def campaign_of(mechanism: str, view: str, jointly: bool) -> Campaign:
     """Separately, a larger epsilon: it is shared among the attributes."""
     wish = MECHANISMS[mechanism]
     epsilon = None if wish.epsilon is None else wish.epsilon + (0 if jointly else 2)
-    return make_campaign(DOMAIN, Terms(name="t"), replace(wish, view=VIEWS[view], jointly=jointly, epsilon=epsilon))
+    return make_campaign(
+        DOMAIN, Terms(name="t"), replace(wish, view=VIEWS[view], jointly=jointly, epsilon=epsilon)
+    )
 
 
 def collections(campaign: Campaign, n: int) -> Iterator[ReportBatch]:
@@ -129,7 +157,9 @@ def test_intervals_cover_the_truth_as_often_as_they_say(mechanism: str, view: st
 
 
 @pytest.mark.parametrize(("mechanism", "view", "jointly"), chosen(*WAYS))
-def test_intervals_from_counts_cover_the_truth_as_often_as_they_say(mechanism: str, view: str, jointly: bool):
+def test_intervals_from_counts_cover_the_truth_as_often_as_they_say(
+    mechanism: str, view: str, jointly: bool
+):
     """Of marginals, and of a pair by `moments` where it gives standard errors."""
     campaign = campaign_of(mechanism, view, jointly)
     if (mechanism, view, jointly) == ("bloom", "all", True):

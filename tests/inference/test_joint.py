@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from lopub import Binned, Boolean, Categorical, Domain, DomainError, IntegerRange, JointDistribution, StoreError
+from lopub import (
+    Binned,
+    Boolean,
+    Categorical,
+    Domain,
+    DomainError,
+    IntegerRange,
+    JointDistribution,
+    StoreError,
+)
 from lopub.inference.joint import interval, product_of, raked
 
 GENDER = Categorical(name="gender", values=("F", "M"))
@@ -42,20 +51,26 @@ def with_errors() -> JointDistribution:
     shares = np.array([[0.1, 0.2, 0.3], [0.2, 0.1, 0.1]])
     flat = shares.reshape(-1)
     covariance = (np.diag(flat) - np.outer(flat, flat)) / 400
-    return JointDistribution((GENDER, DEGREE), shares, np.sqrt(np.diag(covariance)).reshape(2, 3), covariance=covariance)
+    return JointDistribution(
+        (GENDER, DEGREE), shares, np.sqrt(np.diag(covariance)).reshape(2, 3), covariance=covariance
+    )
 
 
 def test_a_marginal_keeps_its_errors(with_errors: JointDistribution):
     found = with_errors.marginal("degree")
     assert found.standard_errors is not None
-    np.testing.assert_allclose(found.standard_errors**2, found.probabilities * (1 - found.probabilities) / 400)
+    np.testing.assert_allclose(
+        found.standard_errors**2, found.probabilities * (1 - found.probabilities) / 400
+    )
 
 
 def test_a_condition_keeps_its_errors(with_errors: JointDistribution):
     """It forbids errors that forget how the condition's own share is off together with the cell's."""
     found = with_errors.condition(gender="M")
     assert found.standard_errors is not None
-    np.testing.assert_allclose(found.standard_errors**2, found.probabilities * (1 - found.probabilities) / (0.4 * 400))
+    np.testing.assert_allclose(
+        found.standard_errors**2, found.probabilities * (1 - found.probabilities) / (0.4 * 400)
+    )
 
 
 def test_errors_follow_their_cells_into_another_order(with_errors: JointDistribution):
@@ -67,7 +82,9 @@ def test_errors_follow_their_cells_into_another_order(with_errors: JointDistribu
 def test_a_condition_takes_sets_and_names_that_are_no_identifiers(joint: JointDistribution):
     status = Categorical(name="marital-status", values=("single", "married", "other"))
     renamed = JointDistribution((GENDER, status), joint.probabilities)
-    np.testing.assert_allclose(renamed.condition({"marital-status": {"single", "other"}}).probabilities, [4 / 7, 3 / 7])
+    np.testing.assert_allclose(
+        renamed.condition({"marital-status": {"single", "other"}}).probabilities, [4 / 7, 3 / 7]
+    )
 
 
 def test_a_condition_takes_a_range_of_whole_numbers():
@@ -80,8 +97,13 @@ def test_a_condition_takes_the_bins_between_two_edges():
     pay = Binned(name="pay", edges=("0", "10", "20", "40"), missing=True)
     joint = random_joint(pay, GENDER)
     kept = joint.probabilities[1:3].sum(axis=0)
-    np.testing.assert_allclose(joint.condition(pay=slice(10, None)).probabilities, kept / kept.sum())
-    with pytest.raises(DomainError, match="a slice of attribute 'pay' must go from one edge to a higher one: 0, 10, 20, 40"):
+    np.testing.assert_allclose(
+        joint.condition(pay=slice(10, None)).probabilities, kept / kept.sum()
+    )
+    with pytest.raises(
+        DomainError,
+        match="a slice of attribute 'pay' must go from one edge to a higher one: 0, 10, 20, 40",
+    ):
         joint.condition(pay=slice(5, 20))
     with pytest.raises(DomainError, match="attribute 'gender' is not known in bins"):
         joint.condition(gender=slice(0, 1))
@@ -113,7 +135,10 @@ def test_mutual_information_of_a_copy_is_the_entropy():
 
 
 def test_rake_reaches_the_margins_and_keeps_the_odds_ratios(joint: JointDistribution):
-    wanted = JointDistribution((GENDER,), np.array([0.3, 0.7])), JointDistribution((DEGREE,), np.array([0.5, 0.25, 0.25]))
+    wanted = (
+        JointDistribution((GENDER,), np.array([0.3, 0.7])),
+        JointDistribution((DEGREE,), np.array([0.5, 0.25, 0.25])),
+    )
     fitted = joint.rake(wanted).probabilities
     np.testing.assert_allclose(fitted.sum(axis=1), [0.3, 0.7])
     np.testing.assert_allclose(fitted.sum(axis=0), [0.5, 0.25, 0.25])
@@ -131,7 +156,9 @@ def test_raking_takes_targets_whose_axes_are_in_any_order():
 
 def test_avd_is_half_the_sum_of_absolute_differences(joint: JointDistribution):
     other = joint.marginal(("gender",)).product(joint.marginal(("degree",)))
-    assert joint.avd(other) == pytest.approx(np.abs(joint.probabilities - other.probabilities).sum() / 2)
+    assert joint.avd(other) == pytest.approx(
+        np.abs(joint.probabilities - other.probabilities).sum() / 2
+    )
     turned = other.marginal(("degree", "gender"))
     assert joint.avd(turned) == pytest.approx(joint.avd(other))
 
@@ -188,7 +215,9 @@ def test_text_and_notebook_show_the_largest_cells_with_their_spread():
 
 
 def test_notebook_table_escapes_what_a_value_could_smuggle_in():
-    joint = JointDistribution((Categorical(name="x", values=("<script>", "b")),), np.array([0.5, 0.5]))
+    joint = JointDistribution(
+        (Categorical(name="x", values=("<script>", "b")),), np.array([0.5, 0.5])
+    )
     assert "<script>" not in joint._repr_html_()
 
 

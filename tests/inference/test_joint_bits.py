@@ -27,8 +27,16 @@ from lopub.inference.basis import Reports
 from lopub.inference.dense import Dense
 
 SIZES = (4, 5, 3, 4, 6, 2)
-DOMAIN = Domain(tuple(Categorical(name=f"a{i}", values=tuple(map(str, range(size)))) for i, size in enumerate(SIZES)))
-OVERLAPPING = Listed.of(DOMAIN, [(("a0", "a1"), 1), (("a0", "a1", "a2"), 2), (("a0", "a1", "a3", "a5"), 2), (("a4", "a5"), 1)])
+DOMAIN = Domain(
+    tuple(
+        Categorical(name=f"a{i}", values=tuple(map(str, range(size))))
+        for i, size in enumerate(SIZES)
+    )
+)
+OVERLAPPING = Listed.of(
+    DOMAIN,
+    [(("a0", "a1"), 1), (("a0", "a1", "a2"), 2), (("a0", "a1", "a3", "a5"), 2), (("a4", "a5"), 1)],
+)
 
 
 def people(n: int, *, copied: float = 0.6) -> Dataset:
@@ -42,7 +50,9 @@ def people(n: int, *, copied: float = 0.6) -> Dataset:
     return Dataset(DOMAIN, np.stack(columns, axis=1))
 
 
-def batch_of(mechanism: str, view: ViewRule, n: int, *, epsilon: float = 4, **own: int) -> ReportBatch:
+def batch_of(
+    mechanism: str, view: ViewRule, n: int, *, epsilon: float = 4, **own: int
+) -> ReportBatch:
     wish = CampaignRequest(epsilon=epsilon, mechanism=mechanism, view=view, jointly=True, **own)
     return simulate(people(n), make_campaign(DOMAIN, Terms(name="t"), wish), seed=1)
 
@@ -50,15 +60,27 @@ def batch_of(mechanism: str, view: ViewRule, n: int, *, epsilon: float = 4, **ow
 def error(batch: ReportBatch, cliques: list[Clique], method: str) -> float:
     """The mean AVD over some cliques."""
     study, everybody = Study(batch), people(len(batch))
-    truths = [everybody.counts([DOMAIN.names[position] for position in clique]) / len(batch) for clique in cliques]
-    return float(np.mean([study.joint_of(clique, method).avd(truth) for clique, truth in zip(cliques, truths, strict=True)]))
+    truths = [
+        everybody.counts([DOMAIN.names[position] for position in clique]) / len(batch)
+        for clique in cliques
+    ]
+    return float(
+        np.mean(
+            [
+                study.joint_of(clique, method).avd(truth)
+                for clique, truth in zip(cliques, truths, strict=True)
+            ]
+        )
+    )
 
 
 @pytest.mark.parametrize("method", ["em", "shrunk"])
 @pytest.mark.parametrize("view", [Sample(3), OVERLAPPING], ids=["sample", "listed"])
 def test_every_report_that_covers_a_pair_is_used(method: str, view: ViewRule):
     batch = batch_of("subset", view, 2_000)
-    covering = sum(len(batch.rows_of(number)) for number, own in enumerate(batch.views) if {0, 1} <= set(own))
+    covering = sum(
+        len(batch.rows_of(number)) for number, own in enumerate(batch.views) if {0, 1} <= set(own)
+    )
     joint = estimate(batch, ("a0", "a1"), method)
     assert joint.fit.n_reports == covering
     assert joint.fit.identified
@@ -68,7 +90,10 @@ def test_every_report_that_covers_a_pair_is_used(method: str, view: ViewRule):
 def test_a_pair_inside_wider_views_is_about_as_near_as_with_direct(mechanism: str):
     """Read off the one view with most reports it was 2 to 3 times as far off: 0.067 and 0.072 where `direct` has 0.037."""
     pairs = [(0, 1), (1, 4), (2, 3), (3, 5)]
-    errors = {name: error(batch_of(name, Sample(3), 20_000), pairs, "shrunk") for name in (mechanism, "direct")}
+    errors = {
+        name: error(batch_of(name, Sample(3), 20_000), pairs, "shrunk")
+        for name in (mechanism, "direct")
+    }
     assert errors[mechanism] < 1.3 * errors["direct"]
 
 
@@ -81,7 +106,10 @@ def test_a_pair_inside_wider_views_goes_to_the_truth(method: str):
 
 def test_a_pair_of_views_that_cannot_be_told_apart_by_their_counts_goes_to_the_truth():
     """32 bits for up to 120 cells: whole reports still tell them apart."""
-    errors = [error(batch_of("bloom", Sample(3), n, n_bits=32, n_hashes=4, epsilon=8), [(0, 5)], "em") for n in (10_000, 80_000)]
+    errors = [
+        error(batch_of("bloom", Sample(3), n, n_bits=32, n_hashes=4, epsilon=8), [(0, 5)], "em")
+        for n in (10_000, 80_000)
+    ]
     assert errors[1] < 0.03
     assert errors[1] < errors[0]
 
@@ -89,7 +117,9 @@ def test_a_pair_of_views_that_cannot_be_told_apart_by_their_counts_goes_to_the_t
 def test_a_pair_that_is_a_whole_view_is_read_off_wider_views_too():
     """Against the same reports without those of the wider views."""
     batch = batch_of("subset", OVERLAPPING, 20_000)
-    exact = np.concatenate([batch.rows_of(number) for number, own in enumerate(batch.views) if own == (0, 1)])
+    exact = np.concatenate(
+        [batch.rows_of(number) for number, own in enumerate(batch.views) if own == (0, 1)]
+    )
     truth = people(20_000).counts(("a0", "a1")) / 20_000
     alone = estimate(batch[np.sort(exact)], ("a0", "a1"), "em").avd(truth)
     assert estimate(batch, ("a0", "a1"), "em").avd(truth) < 0.8 * alone
@@ -135,7 +165,9 @@ def test_fakes_cannot_choose_the_view_that_decides():
 
 def renamed(batch: ReportBatch) -> ReportBatch:
     """The same reports under other ids, as if others had sent them."""
-    reports = [replace(batch.report(row), id=(10**6 + row).to_bytes(16)) for row in range(len(batch))]
+    reports = [
+        replace(batch.report(row), id=(10**6 + row).to_bytes(16)) for row in range(len(batch))
+    ]
     return ReportBatch.from_reports(reports, batch.campaign)
 
 

@@ -31,9 +31,22 @@ from lopub.inference import Hybrid, Lasso, Study
 from lopub.inference.basis import Reports
 from lopub.inference.lasso import candidate_matrix, debiased_bits, lasso_joint
 
-BITS_SEPARATELY = ["bloom-all", "bloom-sample", "bloom-listed", "unary-symmetric-all", "unary-sample", "subset-sample"]
+BITS_SEPARATELY = [
+    "bloom-all",
+    "bloom-sample",
+    "bloom-listed",
+    "unary-symmetric-all",
+    "unary-sample",
+    "subset-sample",
+]
 OTHERS = ["direct-sample", "direct-fill-jointly", "subset-sample-jointly", "bloom-jointly"]
-DIRECT = ["direct-sample", "direct-listed", "direct-fill-jointly", "direct-all-jointly", "direct-listed-jointly"]
+DIRECT = [
+    "direct-sample",
+    "direct-listed",
+    "direct-fill-jointly",
+    "direct-all-jointly",
+    "direct-listed-jointly",
+]
 
 # ---- the paper's example
 
@@ -42,7 +55,9 @@ DIRECT = ["direct-sample", "direct-listed", "direct-fill-jointly", "direct-all-j
 def alumni(monkeypatch: pytest.MonkeyPatch) -> ReportBatch:
     """The four reports of the paper, Gender and Education, f = 1/2, on the paper's filters."""
 
-    def positions(salt: str, names: tuple[str, ...], texts: tuple[str, ...], **lengths: int) -> tuple[int, ...]:
+    def positions(
+        salt: str, names: tuple[str, ...], texts: tuple[str, ...], **lengths: int
+    ) -> tuple[int, ...]:
         return tuple(i for i, bit in enumerate(FILTERS[names[0]][texts[0]]) if bit == "1")
 
     monkeypatch.setattr(bloom, "positions", positions)
@@ -51,9 +66,13 @@ def alumni(monkeypatch: pytest.MonkeyPatch) -> ReportBatch:
     campaign = _with_the_papers_lengths(domain, monkeypatch)
     reports = []
     for i, noisy in enumerate(REPORTS.values()):
-        outputs = [number(bits.replace("_", "")) for (name, _), bits in noisy.items() if name in names]
+        outputs = [
+            number(bits.replace("_", "")) for (name, _), bits in noisy.items() if name in names
+        ]
         payload = pack(outputs, campaign.channels((0, 1)))
-        reports.append(Report(campaign=campaign.prefix, id=bytes([i] * 16), slot=0, mask=b"", payload=payload))
+        reports.append(
+            Report(campaign=campaign.prefix, id=bytes([i] * 16), slot=0, mask=b"", payload=payload)
+        )
     return ReportBatch.from_reports(reports, campaign)
 
 
@@ -62,12 +81,16 @@ def _with_the_papers_lengths(domain: Domain, monkeypatch: pytest.MonkeyPatch) ->
     with the weight that its own filters have."""
     original = bloom.BloomChannel
 
-    def channel(block: tuple[Categorical, ...], n_bits: int, n_hashes: int, *noise: Any) -> bloom.BloomChannel:
+    def channel(
+        block: tuple[Categorical, ...], n_bits: int, n_hashes: int, *noise: Any
+    ) -> bloom.BloomChannel:
         filters = list(FILTERS[block[0].name].values())
         return original(block, len(filters[0]), filters[0].count("1"), *noise)
 
     monkeypatch.setattr(bloom, "BloomChannel", channel)
-    return make_campaign(domain, Terms(name="alumni"), CampaignRequest(flip_probability=0.5, n_bits=4, n_hashes=2))
+    return make_campaign(
+        domain, Terms(name="alumni"), CampaignRequest(flip_probability=0.5, n_bits=4, n_hashes=2)
+    )
 
 
 def test_the_papers_count_vector_is_2_0_1_4_3_1(alumni: ReportBatch) -> None:
@@ -184,13 +207,19 @@ def test_lasso_with_an_alpha_above_every_correlation_is_uniform() -> None:
 
 def test_a_larger_alpha_keeps_fewer_cells() -> None:
     study = Study(batch_of("bloom-all", 2_000))
-    kept = [int((study.estimate(DOMAIN.names, Lasso(alpha=alpha)).probabilities > 0).sum()) for alpha in (1e-5, 0.02, 0.04)]
+    kept = [
+        int((study.estimate(DOMAIN.names, Lasso(alpha=alpha)).probabilities > 0).sum())
+        for alpha in (1e-5, 0.02, 0.04)
+    ]
     assert kept[0] > kept[1] > kept[2] > 0
 
 
 def test_alpha_shrinks_with_the_noise() -> None:
     """The universal threshold: with a hundred times the reports it is a tenth, and hardly biases a marginal."""
-    errors = [float(np.abs(lasso_joint(bloom_counts(FOLLOWING, n), (0,)) - FOLLOWING.sum(axis=1)).max()) for n in (10**4, 10**6)]
+    errors = [
+        float(np.abs(lasso_joint(bloom_counts(FOLLOWING, n), (0,)) - FOLLOWING.sum(axis=1)).max())
+        for n in (10**4, 10**6)
+    ]
     assert errors[1] < errors[0] / 5
 
 
@@ -200,26 +229,36 @@ def test_alpha_shrinks_with_the_noise() -> None:
 @pytest.mark.parametrize("name", ["bloom-all", "unary-sample", "subset-sample"])
 def test_a_cell_that_lasso_drops_never_returns_in_hybrid(name: str) -> None:
     study = Study(batch_of(name, 3_000))
-    lasso, hybrid = (study.estimate(("a1", "a2"), method).probabilities for method in (Lasso(alpha=0.05), Hybrid(alpha=0.05)))
+    lasso, hybrid = (
+        study.estimate(("a1", "a2"), method).probabilities
+        for method in (Lasso(alpha=0.05), Hybrid(alpha=0.05))
+    )
     assert 0 < (lasso == 0).sum() < lasso.size
     assert (hybrid[lasso == 0] == 0).all()
 
 
 @pytest.mark.parametrize("name", ["bloom-all", "unary-sample", "subset-sample"])
 @pytest.mark.parametrize("names", [("a0", "a1"), ("a1", "a2")])
-def test_hybrid_ends_at_a_likelihood_no_lower_than_it_starts(name: str, names: tuple[str, ...]) -> None:
+def test_hybrid_ends_at_a_likelihood_no_lower_than_it_starts(
+    name: str, names: tuple[str, ...]
+) -> None:
     batch = batch_of(name, 3_000)
     study = Study(batch)
     lasso, hybrid = (study.estimate(names, method) for method in ("lasso", "hybrid"))
     assert hybrid.fit.method == "hybrid" and hybrid.fit.converged
     evidence = Reports(batch).evidence(DOMAIN.positions(names))
-    assert evidence.log_likelihood(hybrid.probabilities) >= evidence.log_likelihood(lasso.probabilities)
+    assert evidence.log_likelihood(hybrid.probabilities) >= evidence.log_likelihood(
+        lasso.probabilities
+    )
     assert evidence.log_likelihood(hybrid.probabilities) >= hybrid.fit.trace[0]
 
 
 def test_hybrid_where_lasso_keeps_every_cell_ends_where_em_ends() -> None:
     study = Study(batch_of("bloom-all", 20_000))
-    em, hybrid = study.estimate(("a0", "a1"), "em"), study.estimate(("a0", "a1"), Hybrid(alpha=1e-7))
+    em, hybrid = (
+        study.estimate(("a0", "a1"), "em"),
+        study.estimate(("a0", "a1"), Hybrid(alpha=1e-7)),
+    )
     assert (lasso_joint(study.counts, (0, 1), 1e-7) > 0).all()
     assert hybrid.avd(em) < 1e-3
 
@@ -273,9 +312,13 @@ def test_a_method_that_needs_reports_says_so_when_all_pairs_are_asked_for() -> N
 @pytest.mark.parametrize("name", DIRECT)
 @pytest.mark.parametrize("method", ["em", "shrunk", "product", "moments"])
 @pytest.mark.parametrize("names", [("a1",), ("a0", "a1"), ("a2", "a1")])
-def test_direct_counts_give_the_same_bytes_as_reports(name: str, method: str, names: tuple[str, ...]) -> None:
+def test_direct_counts_give_the_same_bytes_as_reports(
+    name: str, method: str, names: tuple[str, ...]
+) -> None:
     batch = batch_of(name, 2_000)
-    from_reports, from_counts = (Study(data).estimate(names, method) for data in (batch, count(batch)))
+    from_reports, from_counts = (
+        Study(data).estimate(names, method) for data in (batch, count(batch))
+    )
     assert from_reports.probabilities.tobytes() == from_counts.probabilities.tobytes()
     assert from_reports.to_csv() == from_counts.to_csv()
     assert from_reports.fit == from_counts.fit
@@ -299,7 +342,9 @@ def test_direct_counts_added_over_days_give_the_same_bytes_as_all_reports() -> N
 
 @pytest.mark.parametrize("name", ["direct-all-jointly", "direct-listed", "direct-listed-jointly"])
 @pytest.mark.parametrize("method", ["em", "shrunk"])
-def test_three_attributes_that_reports_cover_cannot_be_read_off_counts(name: str, method: str) -> None:
+def test_three_attributes_that_reports_cover_cannot_be_read_off_counts(
+    name: str, method: str
+) -> None:
     words = r"^counts hold attributes and pairs; 3 attributes together need the reports$"
     with pytest.raises(NeedsReports, match=words):
         estimate(count(batch_of(name, 1_000)), DOMAIN.names, method)
@@ -308,7 +353,9 @@ def test_three_attributes_that_reports_cover_cannot_be_read_off_counts(name: str
 @pytest.mark.parametrize("method", ["em", "shrunk"])
 def test_three_attributes_that_no_report_covers_are_the_same_from_counts(method: str) -> None:
     batch = batch_of("direct-sample", 2_000)
-    from_reports, from_counts = (estimate(data, DOMAIN.names, method) for data in (batch, count(batch)))
+    from_reports, from_counts = (
+        estimate(data, DOMAIN.names, method) for data in (batch, count(batch))
+    )
     assert not from_reports.fit.identified
     assert from_reports.to_csv() == from_counts.to_csv()
 
@@ -333,12 +380,16 @@ def test_an_attribute_is_read_off_counts_of_bits_by_the_default() -> None:
 def test_counts_of_fewer_reports_than_min_reports_are_refused_with_both_numbers(name: str) -> None:
     campaign = make_campaign(DOMAIN, Terms(name="test", min_reports=500), WISHES[name])
     parts = [count(simulate(people(120), campaign, seed=seed)) for seed in (1, 2)]
-    with pytest.raises(TooFewReports, match="at least 500 reports before anything is estimated; there are 240"):
+    with pytest.raises(
+        TooFewReports, match="at least 500 reports before anything is estimated; there are 240"
+    ):
         estimate(parts[0] + parts[1], ("a0",), "moments")
 
 
 def test_counts_that_add_up_to_min_reports_are_estimated_from() -> None:
-    campaign = make_campaign(DOMAIN, Terms(name="test", min_reports=200), WISHES["direct-fill-jointly"])
+    campaign = make_campaign(
+        DOMAIN, Terms(name="test", min_reports=200), WISHES["direct-fill-jointly"]
+    )
     parts = [count(simulate(people(120), campaign, seed=seed)) for seed in (1, 2)]
     assert estimate(parts[0] + parts[1], ("a0",)).fit.n_reports > 0
 
@@ -352,7 +403,9 @@ def test_counts_of_no_reports_are_said_to_be_of_none() -> None:
 def test_an_attribute_that_nobody_reported_is_named_from_counts_too(method: str) -> None:
     domain = Domain(DOMAIN.attributes[:2])
     campaign = make_campaign(
-        domain, Terms(name="x"), CampaignRequest(epsilon=3, mechanism="unary", view=Sample(1), jointly=False)
+        domain,
+        Terms(name="x"),
+        CampaignRequest(epsilon=3, mechanism="unary", view=Sample(1), jointly=False),
     )
     batch = simulate(Dataset(domain, np.zeros((40, 2), dtype=np.uint16)), campaign, seed=1)
     only_first = batch[np.array([batch.views[i] == (0,) for i in batch.view_index])]

@@ -65,7 +65,9 @@ def optimum(shape: tuple[int, ...], constraints: Constraints) -> np.ndarray:
 @pytest.mark.parametrize("pairs", [((0, 1),), ((0, 1), (1, 2)), ((0, 1), (0, 2), (1, 2))])
 def test_raking_from_the_product_has_the_largest_entropy(pairs: tuple[tuple[int, int], ...]):
     truth = random_joint(SHAPE)
-    constraints = Constraints({(axis,): marginal for axis, marginal in enumerate(marginals_of(truth))})
+    constraints = Constraints(
+        {(axis,): marginal for axis, marginal in enumerate(marginals_of(truth))}
+    )
     own = constraints_of(truth, *pairs)
     found = maximum_entropy(marginals_of(truth), own)
     best = optimum(SHAPE, Constraints({**constraints.margins, **own.margins}))
@@ -94,18 +96,24 @@ def test_a_pair_that_is_not_given_is_left_to_the_others():
     truth = random_joint(SHAPE)
     found = maximum_entropy(marginals_of(truth), constraints_of(truth, (0, 1), (1, 2)))
     middle = margin_of(truth, (1,))
-    chain = np.einsum("ab,bc->abc", margin_of(truth, (0, 1)), margin_of(truth, (1, 2)) / middle[:, None])
+    chain = np.einsum(
+        "ab,bc->abc", margin_of(truth, (0, 1)), margin_of(truth, (1, 2)) / middle[:, None]
+    )
     np.testing.assert_allclose(found, chain, atol=1e-9)
 
 
 def test_a_clique_without_pairs_is_the_product():
     marginals = marginals_of(random_joint(SHAPE))
-    np.testing.assert_array_equal(maximum_entropy(marginals, Constraints({})), product_of(marginals))
+    np.testing.assert_array_equal(
+        maximum_entropy(marginals, Constraints({})), product_of(marginals)
+    )
 
 
 def test_a_pair_alone_is_that_pair():
     truth = random_joint((3, 4))
-    np.testing.assert_allclose(maximum_entropy(marginals_of(truth), constraints_of(truth, (0, 1))), truth, atol=1e-15)
+    np.testing.assert_allclose(
+        maximum_entropy(marginals_of(truth), constraints_of(truth, (0, 1))), truth, atol=1e-15
+    )
 
 
 def test_cells_of_a_pair_that_are_zero_stay_zero():
@@ -119,7 +127,9 @@ def test_cells_of_a_pair_that_are_zero_stay_zero():
 # ---- contradictions
 
 AGREE, DIFFER = np.array([[0.5, 0.0], [0.0, 0.5]]), np.array([[0.0, 0.5], [0.5, 0.0]])
-IMPOSSIBLE = Constraints({(0, 1): AGREE * 0.98 + 0.005, (0, 2): AGREE * 0.98 + 0.005, (1, 2): DIFFER * 0.98 + 0.005})
+IMPOSSIBLE = Constraints(
+    {(0, 1): AGREE * 0.98 + 0.005, (0, 2): AGREE * 0.98 + 0.005, (1, 2): DIFFER * 0.98 + 0.005}
+)
 """0 is like 1 and like 2, but 1 is unlike 2."""
 
 
@@ -128,7 +138,9 @@ def test_contradictory_pairs_end_after_a_bounded_number_of_sweeps(monkeypatch):
 
     calls = []
     rake = _Margin.rake
-    monkeypatch.setattr(_Margin, "rake", lambda margin, fitted: calls.append(1) or rake(margin, fitted))
+    monkeypatch.setattr(
+        _Margin, "rake", lambda margin, fitted: calls.append(1) or rake(margin, fitted)
+    )
     found = maximum_entropy([np.full(2, 0.5)] * 3, IMPOSSIBLE)
     assert len(calls) == 3 * SWEEPS
     assert found.sum() == pytest.approx(1) and found.min() >= 0
@@ -136,7 +148,10 @@ def test_contradictory_pairs_end_after_a_bounded_number_of_sweeps(monkeypatch):
 
 def test_the_misfit_of_contradictory_pairs_is_the_largest_distance_of_a_pair():
     found = maximum_entropy([np.full(2, 0.5)] * 3, IMPOSSIBLE)
-    by_hand = max(np.abs(margin_of(found, axes) - wanted).sum() / 2 for axes, wanted in IMPOSSIBLE.margins.items())
+    by_hand = max(
+        np.abs(margin_of(found, axes) - wanted).sum() / 2
+        for axes, wanted in IMPOSSIBLE.margins.items()
+    )
     assert IMPOSSIBLE.misfit(found) == pytest.approx(by_hand)
     assert IMPOSSIBLE.misfit(found) > 0.2
 
@@ -171,7 +186,13 @@ def rakings(draw):
     shape = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=5)))
     n_margins = draw(st.integers(1, 4))
     axes = [
-        tuple(draw(st.permutations(draw(st.lists(st.sampled_from(range(len(shape))), unique=True, min_size=1)))))
+        tuple(
+            draw(
+                st.permutations(
+                    draw(st.lists(st.sampled_from(range(len(shape))), unique=True, min_size=1))
+                )
+            )
+        )
         for _ in range(n_margins)
     ]
     return shape, axes, draw(st.integers(0, 2**16)), draw(st.integers(1, 4))
@@ -183,7 +204,9 @@ def test_raking_with_merged_axes_is_plain_raking(case):
     joint, other = random_joint(shape, seed), random_joint(shape, seed + 1)
     targets = [np.einsum(other, range(len(shape)), wanted) for wanted in axes]
     found = raked(joint, axes, targets, sweeps=sweeps, tolerance=0)
-    np.testing.assert_allclose(found, plainly_raked(joint, axes, targets, sweeps), rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(
+        found, plainly_raked(joint, axes, targets, sweeps), rtol=1e-9, atol=1e-15
+    )
 
 
 @given(rakings())
@@ -200,7 +223,9 @@ def test_raking_takes_a_joint_in_any_memory_order():
     joint, other = random_joint((2, 3, 4)), random_joint((2, 3, 4), seed=2)
     axes = [(2, 0), (1,)]
     targets = [np.einsum(other, range(3), wanted) for wanted in axes]
-    np.testing.assert_array_equal(raked(np.asfortranarray(joint), axes, targets), raked(joint, axes, targets))
+    np.testing.assert_array_equal(
+        raked(np.asfortranarray(joint), axes, targets), raked(joint, axes, targets)
+    )
 
 
 def test_raking_to_a_margin_of_everything_is_that_margin():
@@ -212,12 +237,16 @@ def test_raking_to_a_margin_of_everything_is_that_margin():
 def test_raking_to_its_own_margins_changes_nothing():
     joint = random_joint((2, 3, 4))
     np.testing.assert_allclose(
-        raked(joint, [(0, 1), (2,)], [margin_of(joint, (0, 1)), margin_of(joint, (2,))]), joint, rtol=1e-12
+        raked(joint, [(0, 1), (2,)], [margin_of(joint, (0, 1)), margin_of(joint, (2,))]),
+        joint,
+        rtol=1e-12,
     )
 
 
 def test_raking_without_margins_only_normalizes():
-    np.testing.assert_allclose(raked(2 * random_joint((2, 3)), [], []), random_joint((2, 3)), rtol=1e-12)
+    np.testing.assert_allclose(
+        raked(2 * random_joint((2, 3)), [], []), random_joint((2, 3)), rtol=1e-12
+    )
 
 
 def test_what_a_zero_hides_stays_hidden():

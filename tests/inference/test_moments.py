@@ -78,12 +78,19 @@ def seen(channel: Channel, probabilities: np.ndarray) -> np.ndarray:
     return float(law.q) + float(law.p - law.q) * probabilities @ code_matrix(law)
 
 
-def tables_of_view(campaign: Campaign, view: Clique, joint: np.ndarray) -> dict[tuple[Clique, int], tuple[np.ndarray, int]]:
+def tables_of_view(
+    campaign: Campaign, view: Clique, joint: np.ndarray
+) -> dict[tuple[Clique, int], tuple[np.ndarray, int]]:
     """Expected shares of the tables that reports of one view fill."""
     parts: list[Clique] = [(p,) for p in view] + list(combinations(view, 2))
     channels, direct = campaign.channels(view), campaign.mechanism.name == "direct"
     if campaign.jointly and not direct:
-        return {(view, 0): (np.append(1.0, seen(channels[0], marginal_of(joint, view).reshape(-1))), N_FOLDS)}
+        return {
+            (view, 0): (
+                np.append(1.0, seen(channels[0], marginal_of(joint, view).reshape(-1))),
+                N_FOLDS,
+            )
+        }
     if campaign.jointly:
         own, keep = marginal_of(joint, view), float(channels[0].keep)  # type: ignore[attr-defined]
         noisy = keep * own + (1 - keep) / own.size
@@ -108,7 +115,9 @@ def expected_counts(name: str, joint: np.ndarray) -> Counts:
         n = MANY * (WEIGHTS[view] if campaign.view == LISTED else 1)
         n_reports += n
         for key, (share, n_folds) in tables_of_view(campaign, view, joint).items():
-            folds = np.broadcast_to(share / n_folds, (n_folds, *share.shape)) if n_folds > 1 else share
+            folds = (
+                np.broadcast_to(share / n_folds, (n_folds, *share.shape)) if n_folds > 1 else share
+            )
             table = Table(n, np.rint(n * folds).astype(np.int64))
             tables[key] = tables[key] + table if key in tables else table
     return Counts(campaign=campaign, n_reports=n_reports, tables=dict(sorted(tables.items())))
@@ -119,7 +128,9 @@ def test_pairs_are_recovered_from_exact_moments(name: str) -> None:
     joint, study = truth(), Study(expected_counts(name, truth()))
     for pair in [("a0", "a1"), ("a0", "a2"), ("a1", "a2")]:
         part = DOMAIN.positions(pair)
-        np.testing.assert_allclose(study.estimate(pair, "moments").probabilities, marginal_of(joint, part), atol=1e-3)
+        np.testing.assert_allclose(
+            study.estimate(pair, "moments").probabilities, marginal_of(joint, part), atol=1e-3
+        )
 
 
 @pytest.mark.parametrize("name", SEPARATELY + JOINTLY)
@@ -135,17 +146,26 @@ def test_three_attributes_of_a_jointly_randomized_view_are_recovered_from_exact_
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wish = CampaignRequest(
-        epsilon=3, mechanism="bloom", n_bits=96, n_hashes=4, view=WISHES["unary-all-jointly"].view, jointly=True
+        epsilon=3,
+        mechanism="bloom",
+        n_bits=96,
+        n_hashes=4,
+        view=WISHES["unary-all-jointly"].view,
+        jointly=True,
     )
     monkeypatch.setitem(WISHES, "bloom-all-jointly", wish)
     study = Study(expected_counts(name, truth()))
-    np.testing.assert_allclose(study.estimate(DOMAIN.names, "moments").probabilities, truth(), atol=1e-3)
+    np.testing.assert_allclose(
+        study.estimate(DOMAIN.names, "moments").probabilities, truth(), atol=1e-3
+    )
 
 
 def test_a_pair_of_which_no_report_covers_both_has_the_largest_entropy() -> None:
     counts = expected_counts("direct-listed", truth())
     tables = {key: table for key, table in counts.tables.items() if key[0] not in ((0, 2), (1, 2))}
-    joint = Study(Counts(campaign=counts.campaign, n_reports=len(counts), tables=tables)).estimate(("a0", "a2"), "moments")
+    joint = Study(Counts(campaign=counts.campaign, n_reports=len(counts), tables=tables)).estimate(
+        ("a0", "a2"), "moments"
+    )
     assert not joint.fit.identified
     expected = np.outer(marginal_of(truth(), (0,)), marginal_of(truth(), (2,)))
     np.testing.assert_allclose(joint.probabilities, expected, atol=1e-3)
@@ -177,8 +197,13 @@ def test_marginals_go_to_the_truth(name: str) -> None:
 
 def test_it_is_nearer_than_the_product_with_few_reports_of_a_dependent_pair() -> None:
     n = 3_000
-    study, people_joint = Study(batch_of("bloom-all", n, copied=0.9)), people(n, copied=0.9).counts(("a0", "a1")) / n
-    moments, product = (study.estimate(("a0", "a1"), method).avd(people_joint) for method in ("moments", "product"))
+    study, people_joint = (
+        Study(batch_of("bloom-all", n, copied=0.9)),
+        people(n, copied=0.9).counts(("a0", "a1")) / n,
+    )
+    moments, product = (
+        study.estimate(("a0", "a1"), method).avd(people_joint) for method in ("moments", "product")
+    )
     assert moments < product / 5
 
 
@@ -194,7 +219,9 @@ def test_it_is_a_distribution_however_few_the_reports(name: str, names: tuple[st
 @pytest.mark.parametrize("names", [("a1",), ("a2", "a0")])
 def test_from_counts_it_is_the_same_as_from_the_batch(name: str, names: tuple[str, ...]) -> None:
     batch = batch_of(name, 1_000)
-    from_batch, from_counts = (Study(data).estimate(names, "moments") for data in (batch, count(batch)))
+    from_batch, from_counts = (
+        Study(data).estimate(names, "moments") for data in (batch, count(batch))
+    )
     assert from_batch.to_csv() == from_counts.to_csv()
     assert from_batch.fit == from_counts.fit
 
@@ -202,14 +229,21 @@ def test_from_counts_it_is_the_same_as_from_the_batch(name: str, names: tuple[st
 @pytest.mark.parametrize("name", ["bloom-all", "unary-sample", "subset-sample", "direct-sample"])
 def test_intervals_of_an_attribute_cover_the_truth_about_as_often_as_they_say(name: str) -> None:
     """95 % intervals of candidates of at least 0.02, over 60 collections from a population whose marginal is known."""
-    population, campaign, rng = people(200_000, seed=11), campaign_of(name), np.random.default_rng(3)
+    population, campaign, rng = (
+        people(200_000, seed=11),
+        campaign_of(name),
+        np.random.default_rng(3),
+    )
     share = population.counts(("a2",)) / len(population)
     covered, asked = 0, 0
     for seed in range(60):
         drawn = population[rng.integers(0, len(population), 3000)]
         joint = Study(simulate(drawn, campaign, seed=seed)).estimate(("a2",), "moments")
         assert joint.standard_errors is not None
-        inside = np.abs(joint.probabilities - share)[share >= 0.02] <= 1.96 * joint.standard_errors[share >= 0.02]
+        inside = (
+            np.abs(joint.probabilities - share)[share >= 0.02]
+            <= 1.96 * joint.standard_errors[share >= 0.02]
+        )
         covered, asked = covered + int(inside.sum()), asked + int(inside.size)
     assert 0.80 <= covered / asked <= 0.99
 
@@ -221,14 +255,21 @@ def test_intervals_of_an_attribute_cover_the_truth_about_as_often_as_they_say(na
 @pytest.mark.parametrize("of", ["batch", "counts"])
 def test_three_attributes_are_refused_with_one_sentence(name: str, of: str) -> None:
     batch = batch_of(name, 500)
-    with pytest.raises(DomainError, match=r"^method moments knows co-occurrences of two attributes, got 3; use shrunk or em$"):
+    with pytest.raises(
+        DomainError,
+        match=r"^method moments knows co-occurrences of two attributes, got 3; use shrunk or em$",
+    ):
         Study(batch if of == "batch" else count(batch)).estimate(DOMAIN.names, "moments")
 
 
 SQUARE = Domain(tuple(Categorical(name=f"b{i}", values=tuple("abcdefgh")) for i in range(2)))
 FEW_BITS = {
-    "jointly": CampaignRequest(epsilon=4, mechanism="bloom", n_bits=32, n_hashes=3, view=AllAttributes(), jointly=True),
-    "separately": CampaignRequest(epsilon=8, mechanism="bloom", n_bits=6, n_hashes=2, view=AllAttributes(), jointly=False),
+    "jointly": CampaignRequest(
+        epsilon=4, mechanism="bloom", n_bits=32, n_hashes=3, view=AllAttributes(), jointly=True
+    ),
+    "separately": CampaignRequest(
+        epsilon=8, mechanism="bloom", n_bits=6, n_hashes=2, view=AllAttributes(), jointly=False
+    ),
 }
 """Codes that give each cell a filter of its own, but have fewer bits than cells."""
 
@@ -236,7 +277,9 @@ FEW_BITS = {
 def short_of_bits(way: str, n: int = 400) -> ReportBatch:
     campaign = make_campaign(SQUARE, Terms(name="x"), FEW_BITS[way])
     first = np.random.default_rng(2).integers(0, 8, n) ** 2 // 8
-    return simulate(Dataset(SQUARE, np.stack([first, (first + np.arange(n) % 2) % 8], axis=1)), campaign, seed=1)
+    return simulate(
+        Dataset(SQUARE, np.stack([first, (first + np.arange(n) % 2) % 8], axis=1)), campaign, seed=1
+    )
 
 
 @pytest.mark.parametrize("names", [("b0",), ("b0", "b1")])
@@ -254,7 +297,9 @@ def short_of_bits(way: str, n: int = 400) -> ReportBatch:
         ),
     ],
 )
-def test_codes_of_too_low_a_rank_are_refused(way: str, words: str, of: str, names: tuple[str, ...]) -> None:
+def test_codes_of_too_low_a_rank_are_refused(
+    way: str, words: str, of: str, names: tuple[str, ...]
+) -> None:
     """Least squares would pick one of many joints with the same expected bits, and call it unbiased."""
     batch = short_of_bits(way)
     with pytest.raises(DomainError, match=rf"^method moments cannot tell {words}$"):
@@ -280,7 +325,9 @@ def test_codes_of_too_low_a_rank_are_no_obstacle_to_likelihood(way: str) -> None
 
 def test_a_view_whose_code_has_too_low_a_rank_leaves_the_estimate_to_the_others() -> None:
     views = Listed.of(SQUARE, [(("b0",), 1), (("b0", "b1"), 3)])
-    wish = CampaignRequest(epsilon=6, mechanism="bloom", n_bits=32, n_hashes=3, view=views, jointly=True)
+    wish = CampaignRequest(
+        epsilon=6, mechanism="bloom", n_bits=32, n_hashes=3, view=views, jointly=True
+    )
     n = 30_000
     first = np.random.default_rng(2).integers(0, 8, n) ** 2 // 8
     people_ = Dataset(SQUARE, np.stack([first, first], axis=1))
@@ -295,20 +342,28 @@ def test_a_view_whose_code_has_too_low_a_rank_leaves_the_estimate_to_the_others(
 
 def projected(values: np.ndarray) -> np.ndarray:
     """The Euclidean projection, by looking for the number that must be subtracted from all."""
-    excess = brentq(lambda c: np.maximum(values - c, 0).sum() - 1, values.min() - 1, values.max(), xtol=1e-14)
+    excess = brentq(
+        lambda c: np.maximum(values - c, 0).sum() - 1, values.min() - 1, values.max(), xtol=1e-14
+    )
     return np.maximum(values - excess, 0)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_nearest_distribution_is_that_of_a_search(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    values = rng.normal(scale=10.0 ** rng.integers(-3, 3), size=(rng.integers(1, 6), rng.integers(1, 6)))
+    values = rng.normal(
+        scale=10.0 ** rng.integers(-3, 3), size=(rng.integers(1, 6), rng.integers(1, 6))
+    )
     np.testing.assert_allclose(on_simplex(values), projected(values), atol=1e-12)
 
 
 def test_no_point_of_a_grid_is_nearer_than_the_nearest_distribution() -> None:
     values, steps = np.array([0.9, -0.3, 0.7]), 60
-    grid = [np.array([i, j, steps - i - j]) / steps for i in range(steps + 1) for j in range(steps + 1 - i)]
+    grid = [
+        np.array([i, j, steps - i - j]) / steps
+        for i in range(steps + 1)
+        for j in range(steps + 1 - i)
+    ]
     nearest = np.linalg.norm(on_simplex(values) - values)
     assert min(np.linalg.norm(point - values) for point in grid) >= nearest - 1e-12
 
@@ -330,11 +385,21 @@ def noisy_bits(campaign: Campaign, channel: Channel, marginal: np.ndarray, n: in
 EIGHT = Domain(tuple(Categorical(name=f"b{i}", values=tuple("abcdefgh")) for i in range(2)))
 WHITENED = {
     "bloom": CampaignRequest(flip_probability=0.5, n_bits=16, n_hashes=2),
-    "unary symmetric": CampaignRequest(flip_probability=0.4, mechanism="unary", view=AllAttributes()),
-    "unary optimized": CampaignRequest(epsilon=3, mechanism="unary", view=AllAttributes(), jointly=False),
-    "subset of one": CampaignRequest(epsilon=6, mechanism="subset", view=AllAttributes(), jointly=False),
-    "subset of two": CampaignRequest(epsilon=2, mechanism="subset", view=AllAttributes(), jointly=False),
-    "subset of three": CampaignRequest(epsilon=1, mechanism="subset", view=AllAttributes(), jointly=False),
+    "unary symmetric": CampaignRequest(
+        flip_probability=0.4, mechanism="unary", view=AllAttributes()
+    ),
+    "unary optimized": CampaignRequest(
+        epsilon=3, mechanism="unary", view=AllAttributes(), jointly=False
+    ),
+    "subset of one": CampaignRequest(
+        epsilon=6, mechanism="subset", view=AllAttributes(), jointly=False
+    ),
+    "subset of two": CampaignRequest(
+        epsilon=2, mechanism="subset", view=AllAttributes(), jointly=False
+    ),
+    "subset of three": CampaignRequest(
+        epsilon=1, mechanism="subset", view=AllAttributes(), jointly=False
+    ),
     "direct": CampaignRequest(epsilon=6, mechanism="direct", view=AllAttributes(), jointly=False),
 }
 
@@ -346,13 +411,17 @@ def test_whitening_uses_the_second_moments_of_the_debiased_bits(name: str) -> No
     channel = campaign.mechanism.channel((EIGHT.attributes[0],), 2)
     law, n_ones = law_of(campaign, 0, 2)
     marginal = np.array([0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05])
-    debiased = (noisy_bits(campaign, channel, marginal, 400_000) - float(law.q)) / float(law.p - law.q)
+    debiased = (noisy_bits(campaign, channel, marginal, 400_000) - float(law.q)) / float(
+        law.p - law.q
+    )
     with_one = np.concatenate([np.ones((len(debiased), 1)), debiased], axis=1)
     seen_moments = with_one.T @ with_one / len(with_one)
     code = np.concatenate([np.ones((8, 1)), code_matrix(law)], axis=1)
     expected = code @ np.linalg.pinv(seen_moments, rcond=1e-9, hermitian=True) @ code.T
     square = lens_of(law, n_ones, marginal).square
-    np.testing.assert_allclose(square, expected, atol=0.04 * np.abs(expected - 1).max())  # the bit that is always one gives 1
+    np.testing.assert_allclose(
+        square, expected, atol=0.04 * np.abs(expected - 1).max()
+    )  # the bit that is always one gives 1
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -364,13 +433,17 @@ def test_subsets_of_every_size_are_among_those_that_are_whitened(size: int) -> N
 def test_a_code_matrix_has_the_rows_of_the_law() -> None:
     law = campaign_of("bloom-all").mechanism.channel((DOMAIN.attributes[1],), 3).law()
     assert law.rows is not None
-    assert [tuple(np.flatnonzero(row)) for row in code_matrix(law)] == [tuple(sorted(row)) for row in law.rows]
+    assert [tuple(np.flatnonzero(row)) for row in code_matrix(law)] == [
+        tuple(sorted(row)) for row in law.rows
+    ]
 
 
 def test_a_marginal_is_estimated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     moments, asked = MomentEquations(count(batch_of("bloom-all", 500))), []
     original = moments._estimated
-    monkeypatch.setattr(moments, "_estimated", lambda clique: asked.append(clique) or original(clique))
+    monkeypatch.setattr(
+        moments, "_estimated", lambda clique: asked.append(clique) or original(clique)
+    )
     for clique in [(0, 1), (0, 2), (0,), (0, 1)]:
         moments.joint(clique)
     assert sorted(asked) == [(0,), (1,), (2,)]

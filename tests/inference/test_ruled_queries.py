@@ -21,7 +21,9 @@ def study(request: pytest.FixtureRequest) -> Study:
 
 
 @pytest.mark.parametrize(("expression", "given"), ZEROS)
-def test_nobody_gives_an_answer_that_the_questionnaire_rules_out(study: Study, expression: str, given: str):
+def test_nobody_gives_an_answer_that_the_questionnaire_rules_out(
+    study: Study, expression: str, given: str
+):
     answer = study.probability(expression, given=given)
     assert (answer.estimate, answer.low, answer.high) == (0, 0, 0)
     assert "people kept to the questionnaire, which leaves no other answer" in answer.assumptions
@@ -50,4 +52,7 @@ def test_what_is_possible_is_answered_as_before(study: Study):
     table = people(4000)
     job, hours = (table.codes[:, table.domain.position(name)] for name in ("job", "hours"))
     answer = study.probability("hours > 20", given="job")
-    assert answer.standard_error and abs(answer.estimate - (hours[job == 1] > 0).mean()) < 4.5 * answer.standard_error
+    assert (
+        answer.standard_error
+        and abs(answer.estimate - (hours[job == 1] > 0).mean()) < 4.5 * answer.standard_error
+    )

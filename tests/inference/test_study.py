@@ -29,7 +29,12 @@ from lopub.inference.readers import AnswerReader
 
 SIZES = {"work": 3, "age": 4, "home": 2, "car": 3}
 """Not in the order of their names."""
-DOMAIN = Domain(tuple(Categorical(name=name, values=tuple(f"{name[0]}{k}" for k in range(n))) for name, n in SIZES.items()))
+DOMAIN = Domain(
+    tuple(
+        Categorical(name=name, values=tuple(f"{name[0]}{k}" for k in range(n)))
+        for name, n in SIZES.items()
+    )
+)
 WISHES = {
     "direct-sample": CampaignRequest(epsilon=6, mechanism="direct", view=Sample(2), jointly=False),
     "direct-fill-jointly": CampaignRequest(epsilon=5, mechanism="direct", view=Fill(24)),
@@ -43,7 +48,10 @@ N = 2000
 def people(n: int = N) -> Dataset:
     rng = np.random.default_rng(3)
     work = rng.choice(3, n, p=[0.5, 0.3, 0.2])
-    columns = [np.where(rng.random(n) < 0.6, work % size, rng.integers(0, size, n)) for size in list(SIZES.values())[1:]]
+    columns = [
+        np.where(rng.random(n) < 0.6, work % size, rng.integers(0, size, n))
+        for size in list(SIZES.values())[1:]
+    ]
     return Dataset(DOMAIN, np.stack([work, *columns], axis=1).astype(np.uint16))
 
 
@@ -83,7 +91,9 @@ def test_the_joint_of_positions_is_that_of_their_names(family: str):
 def test_the_order_of_names_turns_a_joint_and_changes_nothing_else(family: str):
     study = studies(family)[0]
     one, other = study.estimate(("work", "age", "home")), study.estimate(("home", "work", "age"))
-    np.testing.assert_allclose(one.probabilities, np.moveaxis(other.probabilities, 0, 2), rtol=1e-12)
+    np.testing.assert_allclose(
+        one.probabilities, np.moveaxis(other.probabilities, 0, 2), rtol=1e-12
+    )
     assert one.fit == other.fit
 
 
@@ -92,7 +102,11 @@ def test_a_marginal_of_a_position_is_that_of_the_attribute_there():
     for position, attribute in enumerate(study.domain.attributes):
         truth = crowd.counts((attribute.name,)) / N
         assert np.abs(study.marginal(position) - truth).max() < 0.12
-        assert len(study.marginal_error(position)) == len(study.marginal_covariance(position)) == attribute.size
+        assert (
+            len(study.marginal_error(position))
+            == len(study.marginal_covariance(position))
+            == attribute.size
+        )
         shares = study.distribution(position)
         assert shares.names == (attribute.name,)
         np.testing.assert_allclose(shares.probabilities, study.marginal(position), rtol=1e-12)
@@ -115,10 +129,16 @@ def test_after_each_joint_it_is_told_how_many_there_are():
 
 
 def test_all_pairs_are_in_the_order_of_the_campaign():
-    assert list(studies("direct-fill-jointly")[0].pairs())[:3] == [("work", "age"), ("work", "home"), ("work", "car")]
+    assert list(studies("direct-fill-jointly")[0].pairs())[:3] == [
+        ("work", "age"),
+        ("work", "home"),
+        ("work", "car"),
+    ]
 
 
-@pytest.mark.parametrize("ask", [lambda s: s.estimate(("age", "car", "age")), lambda s: s.pairs(("age", "car", "age"))])
+@pytest.mark.parametrize(
+    "ask", [lambda s: s.estimate(("age", "car", "age")), lambda s: s.pairs(("age", "car", "age"))]
+)
 def test_an_attribute_is_named_once(ask):
     with pytest.raises(DomainError, match="names attribute 'age' twice"):
         ask(studies("direct-sample")[0])
@@ -136,8 +156,12 @@ def test_counts_that_suffice_say_what_their_reports_say(family: str):
     assert reports.reports_per_pair == pytest.approx(counts.reports_per_pair)
     for position in range(len(DOMAIN)):
         np.testing.assert_array_equal(reports.marginal(position), counts.marginal(position))
-        np.testing.assert_array_equal(reports.marginal_error(position), counts.marginal_error(position))
-        np.testing.assert_array_equal(reports.marginal_covariance(position), counts.marginal_covariance(position))
+        np.testing.assert_array_equal(
+            reports.marginal_error(position), counts.marginal_error(position)
+        )
+        np.testing.assert_array_equal(
+            reports.marginal_covariance(position), counts.marginal_covariance(position)
+        )
     assert reports.marginals.keys() == counts.marginals.keys() == set(range(len(DOMAIN)))
     for names, joint in reports.pairs().items():
         np.testing.assert_array_equal(joint.probabilities, counts.pairs(names)[names].probabilities)
@@ -181,7 +205,11 @@ def test_the_reader_alone_decides_what_counts_can_say(monkeypatch: pytest.Monkey
     """Neither the study nor a stage may ask for the form of the counts."""
     counts = count(batch_of("direct-sample"))
     monkeypatch.setattr(AnswerReader, "counts_suffice", lambda self, counts: False)
-    monkeypatch.setattr(AnswerReader, "counted_marginal", lambda self, counted, position: np.array([0.5, 0.25, 0.125, 0.125]))
+    monkeypatch.setattr(
+        AnswerReader,
+        "counted_marginal",
+        lambda self, counted, position: np.array([0.5, 0.25, 0.125, 0.125]),
+    )
     study = Study(counts)
     assert not study.has_likelihood
     np.testing.assert_array_equal(study.marginal(0), [0.5, 0.25, 0.125, 0.125])
@@ -233,5 +261,7 @@ def test_nothing_is_estimated_from_no_reports():
 
 @pytest.mark.parametrize("asked", [Study, lopub.publish, lambda data: estimate(data, "a0")])
 def test_what_is_neither_reports_nor_counts_is_refused_by_its_type(asked):
-    with pytest.raises(DomainError, match=r"^data must be a ReportBatch or Counts, got str; ReportBatch\.load and"):
+    with pytest.raises(
+        DomainError, match=r"^data must be a ReportBatch or Counts, got str; ReportBatch\.load and"
+    ):
         asked("reports.parquet")

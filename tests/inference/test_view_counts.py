@@ -37,13 +37,20 @@ from lopub.laws.folds import N_FOLDS
 from lopub.release.stages import publish
 
 SIZES = (2, 3, 4, 3)
-DOMAIN = Domain(tuple(Categorical(name=f"a{i}", values=tuple(map(str, range(size)))) for i, size in enumerate(SIZES)))
+DOMAIN = Domain(
+    tuple(
+        Categorical(name=f"a{i}", values=tuple(map(str, range(size))))
+        for i, size in enumerate(SIZES)
+    )
+)
 VIEWS: dict[str, ViewRule] = {
     "pairs": Sample(2),
     "threes": Sample(3),
     "fill": Fill(12),
     "all": AllAttributes(),
-    "listed": Listed.of(DOMAIN, [(("a0", "a1"), 2), (("a1", "a2", "a3"), 2), (("a0",), 1), (("a0", "a3"), 1)]),
+    "listed": Listed.of(
+        DOMAIN, [(("a0", "a1"), 2), (("a1", "a2", "a3"), 2), (("a0",), 1), (("a0", "a3"), 1)]
+    ),
 }
 MECHANISMS = {
     "subset": CampaignRequest(epsilon=2, mechanism="subset"),
@@ -89,13 +96,17 @@ def drawn_counts(campaign: Campaign, joint: np.ndarray, n: int, seed: int) -> Co
         reports = np.full(N_FOLDS, int(n * chance / N_FOLDS))
         means = float(law.q) + float(law.p - law.q) * shares
         ones = rng.binomial(reports[:, None], means[None, :])
-        tables[view, 0] = Table(int(reports.sum()), np.concatenate([reports[:, None], ones], axis=1))
+        tables[view, 0] = Table(
+            int(reports.sum()), np.concatenate([reports[:, None], ones], axis=1)
+        )
         total += int(reports.sum())
     return Counts(campaign=campaign, n_reports=total, tables=dict(sorted(tables.items())))
 
 
 def error(study: Study, cliques: list[Clique]) -> float:
-    return float(np.mean([study.joint_of(clique).avd(marginal_of(truth(), clique)) for clique in cliques]))
+    return float(
+        np.mean([study.joint_of(clique).avd(marginal_of(truth(), clique)) for clique in cliques])
+    )
 
 
 # ---- the formula
@@ -113,10 +124,14 @@ def test_the_likeliest_cells_are_those_that_a_search_finds(strength: float, offs
 
     def objective(roots: np.ndarray) -> float:
         joint = roots**2 / (roots**2).sum()
-        return -float((counts * np.log(joint + offset)).sum() + (pseudo * np.log(joint + 1e-300)).sum())
+        return -float(
+            (counts * np.log(joint + offset)).sum() + (pseudo * np.log(joint + 1e-300)).sum()
+        )
 
     starts = [np.sqrt(prior), np.sqrt(cells + 1e-3), np.full(7, 0.4)]
-    best = min(minimize(objective, start, method="BFGS", options={"gtol": 1e-9}).fun for start in starts)
+    best = min(
+        minimize(objective, start, method="BFGS", options={"gtol": 1e-9}).fun for start in starts
+    )
     assert cells.min() >= 0
     assert cells.sum() == pytest.approx(1, abs=1e-12)
     assert objective(np.sqrt(cells)) <= best + 1e-6
@@ -143,7 +158,9 @@ def test_a_subset_of_one_is_direct() -> None:
     counts = count(simulate(people, campaign, seed=2))
     (part,) = ViewCounts(counts).parts((1, 2))
     assert isinstance(part, PseudoCounts)
-    np.testing.assert_allclose(part.counts[:, 0], counts.tables[(1, 2), 0].counts[:, 1:], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        part.counts[:, 0], counts.tables[(1, 2), 0].counts[:, 1:], rtol=1e-9, atol=1e-9
+    )
     law = campaign.channels((1, 2))[0].law()
     assert part.keeps[0] == pytest.approx(float(law.p - law.q), rel=1e-12)
     direct = KeptCell(part.axes, part.shape, np.rint(part.counts).astype(np.int64), part.keeps)
@@ -157,8 +174,12 @@ def test_pseudo_counts_have_equal_mean_and_variance() -> None:
     people = np.random.default_rng(4)
     chances, seen = truth().reshape(-1), []
     for seed in range(150):
-        codes = np.stack(np.unravel_index(people.choice(len(chances), 1500, p=chances), SIZES), axis=1)
-        (part,) = ViewCounts(count(simulate(Dataset(DOMAIN, codes), campaign, seed=seed))).parts((1, 2))
+        codes = np.stack(
+            np.unravel_index(people.choice(len(chances), 1500, p=chances), SIZES), axis=1
+        )
+        (part,) = ViewCounts(count(simulate(Dataset(DOMAIN, codes), campaign, seed=seed))).parts(
+            (1, 2)
+        )
         assert isinstance(part, PseudoCounts)
         seen.append(part.counts.sum(axis=(0, 1)) / part.n_reports)
     n = 1500 / 6
@@ -169,7 +190,9 @@ def test_pseudo_counts_have_equal_mean_and_variance() -> None:
 def test_averaging_takes_the_prior_where_reports_say_nothing_else() -> None:
     prior = np.array([0.7, 0.3])
     counts = np.tile(100 * (prior + 0.5), (N_FOLDS, 1, 1))
-    part = PseudoCounts((0,), (2,), counts, np.array([1 / (1 + 2 * 0.5)]), np.full(N_FOLDS, 100), 500.0)
+    part = PseudoCounts(
+        (0,), (2,), counts, np.array([1 / (1 + 2 * 0.5)]), np.full(N_FOLDS, 100), 500.0
+    )
     found = averaged(part, prior)
     np.testing.assert_allclose(found.joint, prior, atol=1e-9)
     assert found.gain == pytest.approx(0, abs=1e-9)
@@ -184,7 +207,9 @@ def test_a_clique_in_a_wider_view_is_its_plain_sum_where_interactions_are_strong
     table = table_of(campaign, (0, 1, 2), counts.tables[(0, 1, 2), 0])
     marginals = {position: marginal_of(truth(), (position,)) for position in range(4)}
     plain = reading(table, (0, 2), marginals, np.inf)
-    np.testing.assert_allclose(plain.sums.sum(axis=0) / table.n_reports, table.shares.sum(axis=1).reshape(-1))
+    np.testing.assert_allclose(
+        plain.sums.sum(axis=0) / table.n_reports, table.shares.sum(axis=1).reshape(-1)
+    )
     assert plain.alpha == pytest.approx(3 * table.alpha)
     assert plain.beta == pytest.approx(table.beta)
     strong = reading(table, (0, 2), marginals, 1e9)
@@ -197,7 +222,10 @@ def test_a_clique_in_a_wider_view_is_less_noisy_where_there_are_no_interactions(
     counts = drawn_counts(campaign, independent, 60_000, 1)
     table = table_of(campaign, (0, 1, 2), counts.tables[(0, 1, 2), 0])
     marginals = {position: marginal_of(truth(), (position,)) for position in range(4)}
-    assert reading(table, (0,), marginals, 0.0).alpha < 0.8 * reading(table, (0,), marginals, np.inf).alpha
+    assert (
+        reading(table, (0,), marginals, 0.0).alpha
+        < 0.8 * reading(table, (0,), marginals, np.inf).alpha
+    )
     assert interaction(table, marginals) < 0.005
     dependent = drawn_counts(campaign, truth(), 10**8, 1)
     of_dependent = table_of(campaign, (0, 1, 2), dependent.tables[(0, 1, 2), 0])
@@ -206,11 +234,19 @@ def test_a_clique_in_a_wider_view_is_less_noisy_where_there_are_no_interactions(
 
 def test_a_weighted_reading_gives_way_to_the_plain_one_by_what_noise_does_not_explain() -> None:
     keeps, reports = np.array([0.5]), np.full(1, 100)
-    plain, same = (PseudoCounts((0,), (2,), np.array([[[60.0, 40.0]]]), keeps, reports, scale) for scale in (50.0, 100.0))
+    plain, same = (
+        PseudoCounts((0,), (2,), np.array([[[60.0, 40.0]]]), keeps, reports, scale)
+        for scale in (50.0, 100.0)
+    )
     np.testing.assert_allclose(plain.shares, [0.7, 0.3])
     np.testing.assert_allclose(plain.variances, [60 / 50**2, 40 / 50**2])
     assert plain_share(plain, plain) == 1  # nothing to explain the difference by, and none
-    assert plain_share(PseudoCounts((0,), (2,), np.array([[[120.0, 80.0]]]), keeps, reports, 100.0), plain) == 0
+    assert (
+        plain_share(
+            PseudoCounts((0,), (2,), np.array([[[120.0, 80.0]]]), keeps, reports, 100.0), plain
+        )
+        == 0
+    )
     difference = (plain.shares - same.shares) @ (plain.shares - same.shares)
     noise = (plain.variances - same.variances).sum()
     assert plain_share(same, plain) == pytest.approx(1 - noise / difference)
@@ -228,8 +264,15 @@ def test_cells_of_which_nothing_is_said_are_all_alike() -> None:
 def test_more_reports_come_nearer_to_the_truth(mechanism: str, view: str) -> None:
     """A hundred times the reports, a tenth of the error; up to 10^7."""
     campaign = campaign_of(mechanism, view)
-    cliques = [clique for clique in [*combinations(range(4), 1), *combinations(range(4), 2)] if covered(campaign, clique)]
-    few, many = (np.mean([error(Study(drawn_counts(campaign, truth(), n, s)), cliques) for s in (1, 2)]) for n in (10**5, 10**7))
+    cliques = [
+        clique
+        for clique in [*combinations(range(4), 1), *combinations(range(4), 2)]
+        if covered(campaign, clique)
+    ]
+    few, many = (
+        np.mean([error(Study(drawn_counts(campaign, truth(), n, s)), cliques) for s in (1, 2)])
+        for n in (10**5, 10**7)
+    )
     assert many < 0.2 * few
     assert many < 0.012
 
@@ -243,8 +286,15 @@ def covered(campaign: Campaign, clique: Clique) -> bool:
 def test_marginals_of_very_many_reports_are_no_worse_than_row_sums() -> None:
     study = Study(drawn_counts(campaign_of("subset", "pairs"), truth(), 10**8, 3))
     truths = {position: marginal_of(truth(), (position,)) for position in range(4)}
-    ours = np.mean([np.abs(study.marginal(position) - truths[position]).sum() for position in truths])
-    sums = np.mean([np.abs(study._basis.moments.marginal(position) - truths[position]).sum() for position in truths])
+    ours = np.mean(
+        [np.abs(study.marginal(position) - truths[position]).sum() for position in truths]
+    )
+    sums = np.mean(
+        [
+            np.abs(study._basis.moments.marginal(position) - truths[position]).sum()
+            for position in truths
+        ]
+    )
     assert ours < 1.1 * sums
 
 
@@ -255,7 +305,12 @@ def test_three_attributes_of_a_view_go_to_the_truth() -> None:
 
 def test_a_clique_that_only_narrower_views_touch_is_read_off_all_of_them() -> None:
     evidence = Evidence(
-        (2, 3, 4), tuple(ViewCounts(drawn_counts(campaign_of("subset", "pairs"), truth(), 10**5, 1)).parts((0, 1, 2)))
+        (2, 3, 4),
+        tuple(
+            ViewCounts(drawn_counts(campaign_of("subset", "pairs"), truth(), 10**5, 1)).parts(
+                (0, 1, 2)
+            )
+        ),
     )
     assert sorted(part.axes for part in evidence.parts) == [(0, 1), (0, 2), (1, 2)]
     uniform = [np.full(size, 1 / size) for size in (2, 3, 4)]
@@ -291,11 +346,15 @@ def test_a_value_that_most_people_have_is_not_shrunk_away() -> None:
     for, however many reports there are."""
     top, n = 0.9, 20_000
     domain = Domain((IntegerRange(name="a", minimum=0, maximum=99),))
-    campaign = make_campaign(domain, Terms(name="t"), CampaignRequest(epsilon=2, mechanism="subset"))
+    campaign = make_campaign(
+        domain, Terms(name="t"), CampaignRequest(epsilon=2, mechanism="subset")
+    )
     shares = np.append(top, np.full(99, (1 - top) / 99))
     deviations = []
     for seed in range(16):
         people = np.random.default_rng(seed).choice(100, (n, 1), p=shares).astype(np.uint16)
         found = Study(count(simulate(Dataset(domain, people), campaign, seed=seed))).estimate("a")
         deviations.append((found.probabilities[0] - top) / found.standard_errors[0])
-    assert -1.3 < np.mean(deviations) < 1.3  # -2.5 where every cell may be moved as far as the small ones want
+    assert (
+        -1.3 < np.mean(deviations) < 1.3
+    )  # -2.5 where every cell may be moved as far as the small ones want

@@ -42,7 +42,14 @@ from lopub.jobs.results import MARK, tidy, write_archive, write_outcome
 from lopub.jobs.trying import plan
 from lopub.jobs.work import Task
 from lopub.jobs.worker import Worker
-from lopub.service.campaigns import Entry, close_campaign, erase, find_campaign, open_campaign, tally
+from lopub.service.campaigns import (
+    Entry,
+    close_campaign,
+    erase,
+    find_campaign,
+    open_campaign,
+    tally,
+)
 from lopub.service.collector import erase_overdue
 from lopub.service.console.results import place_of
 from lopub.service.database import store_at
@@ -83,14 +90,28 @@ def store(database: str) -> Iterator[ReportStore]:
 def collected(store: ReportStore) -> ReportStore:
     """A store with a closed campaign of 60 reports."""
     entry, _ = open_campaign(store, CAMPAIGN)
-    rows = [row_of(Report.from_bytes(data, CAMPAIGN), entry.number) for data in people.reports(CAMPAIGN, 60)]
+    rows = [
+        row_of(Report.from_bytes(data, CAMPAIGN), entry.number)
+        for data in people.reports(CAMPAIGN, 60)
+    ]
     store.write([Submission(entry.number, rows)])
     close_campaign(store, CAMPAIGN.id)
     return store
 
 
 def start_worker(database: str, home: Path, name: str = "test") -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "lopub", "worker", "--database", database, "--files", str(home), "--name", name]
+    command = [
+        sys.executable,
+        "-m",
+        "lopub",
+        "worker",
+        "--database",
+        database,
+        "--files",
+        str(home),
+        "--name",
+        name,
+    ]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -119,25 +140,41 @@ def ended(store: ReportStore, job: QueuedJob) -> QueuedJob:
 def files_in(directory: Path) -> dict[str, str]:
     """Every file with the hash of its bytes."""
     found = sorted(path for path in directory.rglob("*") if path.is_file())
-    return {str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+    return {
+        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in found
+    }
 
 
 # ---- the queue
 
 
 def test_whoever_asks_twice_gets_one_job(store: ReportStore):
-    first, again, other = ask(store, "publish", "a"), ask(store, "publish", "a"), ask(store, "export", "a")
+    first, again, other = (
+        ask(store, "publish", "a"),
+        ask(store, "publish", "a"),
+        ask(store, "export", "a"),
+    )
     assert first.number == again.number != other.number
     cancel(store, first.number)
     assert ask(store, "publish", "a").number not in (first.number, other.number)
-    with pytest.raises(DomainError, match="kind must be one of publish, plan, export, backup, delete, answer, got 'dance'"):
+    with pytest.raises(
+        DomainError,
+        match="kind must be one of publish, plan, export, backup, delete, answer, got 'dance'",
+    ):
         ask(store, "dance")
 
 
-def test_a_job_is_held_by_one_worker_until_its_lease_ends(store: ReportStore, monkeypatch: pytest.MonkeyPatch):
+def test_a_job_is_held_by_one_worker_until_its_lease_ends(
+    store: ReportStore, monkeypatch: pytest.MonkeyPatch
+):
     asked = ask(store, "backup")
     held = claim(store, "first")
-    assert held is not None and (held.number, held.state, held.attempts) == (asked.number, State.RUNNING, 1)
+    assert held is not None and (held.number, held.state, held.attempts) == (
+        asked.number,
+        State.RUNNING,
+        1,
+    )
     assert claim(store, "second") is None
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + LEASE_MS / 1000 + 1)
@@ -192,19 +229,29 @@ def test_a_waiting_job_is_cancelled_at_once_and_a_dead_one_when_it_is_found(stor
 # ---- workers
 
 
-def test_a_worker_publishes_exports_backs_up_and_deletes(collected: ReportStore, database: str, tmp_path: Path):
+def test_a_worker_publishes_exports_backs_up_and_deletes(
+    collected: ReportStore, database: str, tmp_path: Path
+):
     home = tmp_path / "files"
     with working(database, home):
-        published, exported = ask(collected, "publish", CAMPAIGN.id, {"seed": 3}), ask(collected, "export", CAMPAIGN.id)
+        published, exported = (
+            ask(collected, "publish", CAMPAIGN.id, {"seed": 3}),
+            ask(collected, "export", CAMPAIGN.id),
+        )
         saved = ask(collected, "backup")
         for job in (published, exported, saved):
-            assert ended(collected, job).state is State.DONE, find_job(collected, job.number).problem
+            assert ended(collected, job).state is State.DONE, find_job(
+                collected, job.number
+            ).problem
         assert len(ReportBatch.load(place_of(home, exported) / "reports.parquet")) == 60
         result = place_of(home, published)
         manifest = json.loads((result / "publication" / "manifest.json").read_text())
         assert (manifest["reports"]["accepted"], manifest["settings"]["seed"]) == (60, 3)
         with zipfile.ZipFile(result / "publication.zip") as archive:
-            assert archive.read("publication/report.html") == (result / "publication" / "report.html").read_bytes()
+            assert (
+                archive.read("publication/report.html")
+                == (result / "publication" / "report.html").read_bytes()
+            )
         deleted = ended(collected, ask(collected, "delete", CAMPAIGN.id))
     assert deleted.state is State.DONE, deleted.problem
     assert (deleted.outcome["rows_deleted"], deleted.outcome["exports_deleted"]) == (60, 1)
@@ -221,11 +268,15 @@ def test_a_plan_is_tried_and_makes_a_campaign(tmp_path: Path):
     store = store_at(address)
     with working(address, tmp_path / "files"):
         text = template("work")
-        job = ended(store, ask(store, "plan", "draft", {"draft": text, "people": 500, "epsilon": 4}))
+        job = ended(
+            store, ask(store, "plan", "draft", {"draft": text, "people": 500, "epsilon": 4})
+        )
     assert job.state is State.DONE, job.problem
     made = json.loads((place_of(tmp_path / "files", job) / "campaign.json").read_text())
     assert made["name"] == "work"
-    assert (place_of(tmp_path / "files", job) / "plan.html").read_text().startswith("<!DOCTYPE html>")
+    assert (
+        (place_of(tmp_path / "files", job) / "plan.html").read_text().startswith("<!DOCTYPE html>")
+    )
     assert job.outcome["tried_people"] == 500
     store.close()
 
@@ -236,7 +287,14 @@ def test_shares_that_are_known_from_elsewhere_are_kept_and_a_wrong_file_is_told(
     first = CAMPAIGN.domain.attributes[0]
     listed = "\n".join(f"{text},{0.5 if i < 2 else 0}" for i, text in enumerate(first.texts))
     choices = {"margins": f"{first.name},probability\n{listed}\n"}
-    task = Task(store=collected, address=database, home=tmp_path, subject=CAMPAIGN.id, choices=choices, progress=silent)
+    task = Task(
+        store=collected,
+        address=database,
+        home=tmp_path,
+        subject=CAMPAIGN.id,
+        choices=choices,
+        progress=silent,
+    )
     (tmp_path / "one").mkdir()
     assert publish(task, tmp_path / "one")["n_reports"] == 60
     assert not (tmp_path / "one" / "margin.csv").exists()
@@ -250,15 +308,37 @@ def test_shares_that_are_known_from_elsewhere_are_kept_and_a_wrong_file_is_told(
             publish(replace(task, choices={"margins": wrong}), tmp_path / "one")
 
 
-def test_one_round_that_is_over_is_published_while_the_campaign_goes_on(store: ReportStore, database: str, tmp_path: Path):
-    schedule = Schedule.in_rounds(day_of(store.today()) - timedelta(days=60), Repeat(every_days=20, rounds=6, take_part=2))
-    campaign = make_campaign(CAMPAIGN.domain, Terms(name="rounds", min_reports=20, schedule=schedule), CampaignRequest(epsilon=4))
+def test_one_round_that_is_over_is_published_while_the_campaign_goes_on(
+    store: ReportStore, database: str, tmp_path: Path
+):
+    schedule = Schedule.in_rounds(
+        day_of(store.today()) - timedelta(days=60), Repeat(every_days=20, rounds=6, take_part=2)
+    )
+    campaign = make_campaign(
+        CAMPAIGN.domain,
+        Terms(name="rounds", min_reports=20, schedule=schedule),
+        CampaignRequest(epsilon=4),
+    )
     entry, _ = open_campaign(store, campaign)
     over, now = schedule.slots[0], schedule.slots[3]
     answers = Dataset(campaign.domain, np.array([[1, 2]] * 20, dtype=np.int32))
     for slot in (over, now):
-        store.write([Submission(entry.number, _rows(simulate(answers, campaign, seed=slot, slot=slot), entry.number))])
-    task = Task(store=store, address=database, home=tmp_path, subject=campaign.id, choices={"round": over}, progress=silent)
+        store.write(
+            [
+                Submission(
+                    entry.number,
+                    _rows(simulate(answers, campaign, seed=slot, slot=slot), entry.number),
+                )
+            ]
+        )
+    task = Task(
+        store=store,
+        address=database,
+        home=tmp_path,
+        subject=campaign.id,
+        choices={"round": over},
+        progress=silent,
+    )
     (tmp_path / "one").mkdir()
     assert publish(task, tmp_path / "one")["n_reports"] == 20
     for choices in ({}, {"round": now}):
@@ -267,34 +347,74 @@ def test_one_round_that_is_over_is_published_while_the_campaign_goes_on(store: R
 
 
 @pytest.mark.parametrize(("n_few", "told"), [(0, 20), (3, None), (20, 40)])
-def test_a_certificate_does_not_tell_how_many_reports_a_hidden_round_had(n_few, told, store, database: str, tmp_path: Path):
-    schedule = Schedule.in_rounds(day_of(store.today()), Repeat(every_days=20, rounds=6, take_part=2))
-    campaign = make_campaign(CAMPAIGN.domain, Terms(name="rounds", min_reports=20, schedule=schedule), CampaignRequest(epsilon=4))
+def test_a_certificate_does_not_tell_how_many_reports_a_hidden_round_had(
+    n_few, told, store, database: str, tmp_path: Path
+):
+    schedule = Schedule.in_rounds(
+        day_of(store.today()), Repeat(every_days=20, rounds=6, take_part=2)
+    )
+    campaign = make_campaign(
+        CAMPAIGN.domain,
+        Terms(name="rounds", min_reports=20, schedule=schedule),
+        CampaignRequest(epsilon=4),
+    )
     entry, _ = open_campaign(store, campaign)
     for slot, n in zip(schedule.slots, (20, n_few), strict=False):
         answers = Dataset(campaign.domain, np.array([[1, 2]] * n, dtype=np.int32).reshape(n, 2))
-        store.write([Submission(entry.number, _rows(simulate(answers, campaign, seed=slot, slot=slot), entry.number))])
+        store.write(
+            [
+                Submission(
+                    entry.number,
+                    _rows(simulate(answers, campaign, seed=slot, slot=slot), entry.number),
+                )
+            ]
+        )
     close_campaign(store, campaign.id)
-    task = Task(store=store, address=database, home=tmp_path, subject=campaign.id, choices={}, progress=silent)
+    task = Task(
+        store=store,
+        address=database,
+        home=tmp_path,
+        subject=campaign.id,
+        choices={},
+        progress=silent,
+    )
     assert delete(task, tmp_path)["rows_deleted"] == told
 
 
-def test_a_draft_in_rounds_is_tried_with_the_people_of_one_round(store: ReportStore, database: str, tmp_path: Path):
+def test_a_draft_in_rounds_is_tried_with_the_people_of_one_round(
+    store: ReportStore, database: str, tmp_path: Path
+):
     repeat = {"every_days": 7, "rounds": 6, "take_part": 3}
     draft = json.dumps({"name": "months", "schedule": {"opens": "2026-11-02", "repeat": repeat}, "schema": {"fields": [
         {"name": "a", "type": "boolean"}, {"name": "b", "type": "boolean"}]}})  # fmt: skip
     choices = {"draft": draft, "people": 1000, "epsilon": 2}
-    task = Task(store=store, address=database, home=tmp_path, subject="draft", choices=choices, progress=silent)
+    task = Task(
+        store=store,
+        address=database,
+        home=tmp_path,
+        subject="draft",
+        choices=choices,
+        progress=silent,
+    )
     assert plan(task, tmp_path)["tried_people"] == 500
     page = (tmp_path / "plan.html").read_text()
     assert '<h2 id="rounds">What rounds cost</h2>' in page
     assert re.search(r"lifetime epsilon</dt><dd><data value=\"[\d.]+\">6\.000</data>", page)
 
 
-def test_made_up_people_answer_once_however_often_the_job_is_taken_up(store: ReportStore, database: str, tmp_path: Path):
+def test_made_up_people_answer_once_however_often_the_job_is_taken_up(
+    store: ReportStore, database: str, tmp_path: Path
+):
     entry, _ = open_campaign(store, CAMPAIGN)
     choices = {"people": 50, "seed": 9}
-    task = Task(store=store, address=database, home=tmp_path, subject=CAMPAIGN.id, choices=choices, progress=silent)
+    task = Task(
+        store=store,
+        address=database,
+        home=tmp_path,
+        subject=CAMPAIGN.id,
+        choices=choices,
+        progress=silent,
+    )
     assert answer(task, tmp_path) == {"n_people": 50, "n_new": 50}
     assert answer(task, tmp_path) == {"n_people": 50, "n_new": 0}
     assert tally(store, entry).n_reports == 50
@@ -305,30 +425,55 @@ def test_made_up_people_answer_once_however_often_the_job_is_taken_up(store: Rep
 
 @pytest.mark.parametrize("rounds", [False, True])
 @pytest.mark.parametrize("made_up", ["", "answered", "chosen"])
-def test_a_publication_of_made_up_people_says_that_it_is_a_rehearsal(rounds, made_up, tmp_path: Path):
+def test_a_publication_of_made_up_people_says_that_it_is_a_rehearsal(
+    rounds, made_up, tmp_path: Path
+):
     """Forbids to take the database's word: it keeps reports, and not where they come from."""
     database = f"sqlite:///{tmp_path}/lopub.db"
     store = store_at(database)
-    schedule = Schedule.in_rounds(day_of(store.today()) - timedelta(days=25), Repeat(every_days=20, rounds=2, take_part=2))
+    schedule = Schedule.in_rounds(
+        day_of(store.today()) - timedelta(days=25), Repeat(every_days=20, rounds=2, take_part=2)
+    )
     terms = Terms(name="whose", min_reports=20, schedule=schedule if rounds else None)
     campaign = make_campaign(CAMPAIGN.domain, terms, CampaignRequest(epsilon=4))
     entry, _ = open_campaign(store, campaign)
     answers = Dataset(campaign.domain, np.array([[1, 2]] * 30, dtype=np.int32))
     for slot in schedule.slots[:2] if rounds else (entry.clock(),):
-        store.write([Submission(entry.number, _rows(simulate(answers, campaign, seed=slot, slot=slot), entry.number))])
+        store.write(
+            [
+                Submission(
+                    entry.number,
+                    _rows(simulate(answers, campaign, seed=slot, slot=slot), entry.number),
+                )
+            ]
+        )
     if made_up == "answered":
         ask(store, "answer", campaign.id, {"people": 30, "seed": 1})
     close_campaign(store, campaign.id)
     choices = {"simulated": True} if made_up == "chosen" else {}
-    publish(Task(store=store, address=database, home=tmp_path, subject=campaign.id, choices=choices, progress=silent), tmp_path)
+    publish(
+        Task(
+            store=store,
+            address=database,
+            home=tmp_path,
+            subject=campaign.id,
+            choices=choices,
+            progress=silent,
+        ),
+        tmp_path,
+    )
     page = (tmp_path / "publication" / "report.html").read_text()
-    mark = json.loads((tmp_path / "publication" / ("rounds.json" if rounds else "manifest.json")).read_text())
+    mark = json.loads(
+        (tmp_path / "publication" / ("rounds.json" if rounds else "manifest.json")).read_text()
+    )
     assert (mark if rounds else mark["reports"])["simulated"] is bool(made_up)
     assert ("ehearsal" in page) is bool(made_up)
     store.close()
 
 
-def test_what_cannot_be_done_fails_with_its_sentence(store: ReportStore, database: str, tmp_path: Path):
+def test_what_cannot_be_done_fails_with_its_sentence(
+    store: ReportStore, database: str, tmp_path: Path
+):
     open_campaign(store, CAMPAIGN)
     with working(database, tmp_path / "files"):
         early, none = ask(store, "publish", CAMPAIGN.id), ask(store, "export", "0" * 64)
@@ -341,7 +486,9 @@ def test_a_running_job_is_cancelled_and_leaves_nothing(tmp_path: Path):
     address = f"sqlite:///{tmp_path}/lopub.db"
     store = store_at(address)
     with working(address, tmp_path / "files"):
-        job = ask(store, "plan", "draft", {"draft": template("work"), "people": 2_000_000, "epsilon": 4})
+        job = ask(
+            store, "plan", "draft", {"draft": template("work"), "people": 2_000_000, "epsilon": 4}
+        )
         until(lambda: find_job(store, job.number).state is State.RUNNING)
         cancel(store, job.number)
         assert ended(store, job).state is State.CANCELLED
@@ -360,7 +507,9 @@ class Talkative:
         return "progress", ("counting", 1, 2)
 
 
-def test_a_job_that_talks_all_the_time_is_cancelled_too(store: ReportStore, database: str, tmp_path: Path):
+def test_a_job_that_talks_all_the_time_is_cancelled_too(
+    store: ReportStore, database: str, tmp_path: Path
+):
     """Forbids to look whether a job is to stop only where it has said nothing for a while."""
     asked = ask(store, "backup")
     worker = Worker(store, database, tmp_path / "files", name="one")
@@ -386,7 +535,9 @@ def test_what_a_worker_still_writes_is_left_to_it(store: ReportStore, tmp_path: 
     assert [left.name for left in place.parent.iterdir()] == ["result"]
 
 
-def test_what_is_left_of_a_job_that_was_given_up_is_taken_away(store: ReportStore, database: str, tmp_path: Path):
+def test_what_is_left_of_a_job_that_was_given_up_is_taken_away(
+    store: ReportStore, database: str, tmp_path: Path
+):
     """Forbids to leave that to the job's own worker, which was killed: nobody claims a job that has failed."""
     job = ask(store, "backup")
     left = place_of(tmp_path, job).with_name(".0123456789abcdef.part")
@@ -405,7 +556,9 @@ def test_a_result_that_came_while_it_was_made_again_is_taken(
     job = ask(store, "backup")
 
     def late(task: Task, part: Path) -> dict[str, str]:
-        with whole_directory(place_of(tmp_path, job), mark=MARK) as other:  # by a worker that was taken to be dead
+        with whole_directory(
+            place_of(tmp_path, job), mark=MARK
+        ) as other:  # by a worker that was taken to be dead
             write_outcome(other, {"by": "the first"})
         return {"by": "the second"}
 
@@ -428,7 +581,14 @@ def test_results_of_another_database_are_not_taken_for_ones_own(tmp_path: Path):
 def test_an_export_during_which_the_reports_were_deleted_is_none(
     collected: ReportStore, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    task = Task(store=collected, address=database, home=tmp_path, subject=CAMPAIGN.id, choices={}, progress=silent)
+    task = Task(
+        store=collected,
+        address=database,
+        home=tmp_path,
+        subject=CAMPAIGN.id,
+        choices={},
+        progress=silent,
+    )
     batch = batch_of(collected, task.entry)
 
     def slowly(store: ReportStore, entry: Entry) -> ReportBatch:
@@ -451,9 +611,20 @@ def test_at_the_end_of_its_retention_a_campaigns_exports_go_too_and_there_is_a_c
     erase_overdue(collected)
     (job,) = jobs_of(collected, CAMPAIGN.id, kind="delete")
     (tmp_path / "part").mkdir()
-    task = Task(store=collected, address=database, home=tmp_path, subject=job.subject, choices={}, progress=silent)
+    task = Task(
+        store=collected,
+        address=database,
+        home=tmp_path,
+        subject=job.subject,
+        choices={},
+        progress=silent,
+    )
     certificate = delete(task, tmp_path / "part")
-    assert (certificate["campaign"], certificate["rows_deleted"], certificate["exports_deleted"]) == (CAMPAIGN.id, None, 1)
+    assert (
+        certificate["campaign"],
+        certificate["rows_deleted"],
+        certificate["exports_deleted"],
+    ) == (CAMPAIGN.id, None, 1)
     assert not place_of(tmp_path, exported).exists()
 
 
@@ -463,7 +634,9 @@ def expected_files(collected: ReportStore, database: str, home: Path) -> dict[st
     return files_in(home / job.folder)
 
 
-def kill_and_publish(store: ReportStore, database: str, home: Path, *, n_publications: int, n_kills: int) -> list[QueuedJob]:
+def kill_and_publish(
+    store: ReportStore, database: str, home: Path, *, n_publications: int, n_kills: int
+) -> list[QueuedJob]:
     """Publish again and again, and kill the worker at moments drawn from a fixed seed; every job as it ended."""
     rng = random.Random(7)
     found: list[QueuedJob] = []
@@ -492,7 +665,11 @@ def kill_and_publish(store: ReportStore, database: str, home: Path, *, n_publica
     [
         (1, 2),
         pytest.param(
-            20, 50, marks=pytest.mark.skipif(not os.environ.get("LOPUB_FULL"), reason="needs LOPUB_FULL=1: takes many minutes")
+            20,
+            50,
+            marks=pytest.mark.skipif(
+                not os.environ.get("LOPUB_FULL"), reason="needs LOPUB_FULL=1: takes many minutes"
+            ),
         ),
     ],
 )
@@ -501,14 +678,19 @@ def test_killed_workers_publish_each_time_the_same_bytes_once_or_fail_clearly(
 ):
     expected = expected_files(collected, database, tmp_path / "calm")
     home = tmp_path / "files"
-    jobs = kill_and_publish(collected, database, home, n_publications=n_publications, n_kills=n_kills)
+    jobs = kill_and_publish(
+        collected, database, home, n_publications=n_publications, n_kills=n_kills
+    )
     assert len({job.number for job in jobs}) == n_publications
     for job in jobs:
         if job.state is State.DONE:
             assert files_in(home / job.folder) == expected
             assert [text for _, text in lines_of(collected, job.number)].count("done") == 1
         else:
-            assert job.problem == f"its worker died {MOST_ATTEMPTS} times; is there enough memory for it?"
+            assert (
+                job.problem
+                == f"its worker died {MOST_ATTEMPTS} times; is there enough memory for it?"
+            )
             assert not place_of(home, job).exists()
     assert not list(home.rglob("*.part"))
     assert {job.state for job in jobs_of(collected, CAMPAIGN.id)} <= {State.DONE, State.FAILED}

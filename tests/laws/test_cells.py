@@ -23,15 +23,26 @@ def subset_law(channel: SubsetChannel) -> list[tuple[list[int], np.ndarray]]:
     size, p = channel.subset_size, float(channel.law().p)
     sets = list(combinations(range(K), size))
     held, missed = (sum(0 in own for own in sets), sum(0 not in own for own in sets))
-    chances = [np.array([p / held if cell in own else (1 - p) / missed for cell in range(K)]) for own in sets]
-    return [([int(cell in own) for cell in range(K)], chance) for own, chance in zip(sets, chances, strict=True)]
+    chances = [
+        np.array([p / held if cell in own else (1 - p) / missed for cell in range(K)])
+        for own in sets
+    ]
+    return [
+        ([int(cell in own) for cell in range(K)], chance)
+        for own, chance in zip(sets, chances, strict=True)
+    ]
 
 
 def unary_law(channel: Channel) -> list[tuple[list[int], np.ndarray]]:
     p, q = float(channel.law().p), float(channel.law().q)
     found = []
     for bits in product((0, 1), repeat=K):
-        others = np.array([np.prod([q if b else 1 - q for j, b in enumerate(bits) if j != cell]) for cell in range(K)])
+        others = np.array(
+            [
+                np.prod([q if b else 1 - q for j, b in enumerate(bits) if j != cell])
+                for cell in range(K)
+            ]
+        )
         found.append((list(bits), others * np.where(bits, p, 1 - p)))
     return found
 
@@ -39,7 +50,10 @@ def unary_law(channel: Channel) -> list[tuple[list[int], np.ndarray]]:
 CHANNELS = {
     "symmetric": (Unary, SymmetricChannel(K, UNIT // 5), unary_law),
     "optimized": (Unary, OptimizedChannel(K, 9 * UNIT), unary_law),
-    **{f"subset of {w}": (Subset, SubsetChannel(K, int(odds * UNIT)), subset_law) for w, odds in ((1, 9), (2, 2), (3, 1.2))},
+    **{
+        f"subset of {w}": (Subset, SubsetChannel(K, int(odds * UNIT)), subset_law)
+        for w, odds in ((1, 9), (2, 2), (3, 1.2))
+    },
 }
 
 
@@ -86,7 +100,9 @@ def test_hashed_cells_that_lie_on_no_line_are_as_noisy_as_independent_bits() -> 
     noise = bulk_of_hashed().cell_noise(channel.law())
     contrasts = np.linalg.svd(np.stack([np.ones(4), shares]))[2][2:]
     seen = contrasts @ (total - np.outer(mean, mean)) @ contrasts.T / (noise.p - noise.q) ** 2
-    np.testing.assert_allclose(contrasts @ np.diag(noise.alpha + noise.beta * shares) @ contrasts.T, seen, atol=1e-12)
+    np.testing.assert_allclose(
+        contrasts @ np.diag(noise.alpha + noise.beta * shares) @ contrasts.T, seen, atol=1e-12
+    )
     assert noise == independent_noise(channel.law())
 
 

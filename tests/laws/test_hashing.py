@@ -38,14 +38,20 @@ def test_the_constants_are_those_of_the_standard():
 
 def test_numbers_are_read_as_big_endian():
     strings = [b"", b"\x01", b"\x01\x00", b"\xff" * 8, b"\x00\x00\x02"]
-    packed = Packed.from_lengths(np.frombuffer(b"".join(strings), np.uint8), np.array(list(map(len, strings))))
+    packed = Packed.from_lengths(
+        np.frombuffer(b"".join(strings), np.uint8), np.array(list(map(len, strings)))
+    )
     assert packed.numbers().tolist() == [int.from_bytes(string) for string in strings]
 
 
-@pytest.mark.parametrize("rows", [slice(1, 3), slice(2, 2), slice(3, 1), slice(None, None, -1), slice(-2, None)])
+@pytest.mark.parametrize(
+    "rows", [slice(1, 3), slice(2, 2), slice(3, 1), slice(None, None, -1), slice(-2, None)]
+)
 def test_a_run_of_strings_is_that_of_a_list(rows: slice):
     strings = [b"a", b"", b"bcd", b"ef"]
-    packed = Packed.from_lengths(np.frombuffer(b"".join(strings), np.uint8), np.array(list(map(len, strings))))
+    packed = Packed.from_lengths(
+        np.frombuffer(b"".join(strings), np.uint8), np.array(list(map(len, strings)))
+    )
     part = packed[rows]
     assert [part.string(i) for i in range(len(part))] == strings[rows]
 
@@ -65,7 +71,9 @@ def test_distinct_keys_are_what_numpy_finds(most: int, monkeypatch: pytest.Monke
 def test_keys_below_and_above_the_table_are_what_numpy_finds(n: int, largest: int):
     keys = np.random.default_rng(2).integers(0, largest, n, dtype=np.uint64, endpoint=True)
     keys[-1:] = largest
-    for found, wanted in zip(distinct_keys(keys), np.unique(keys, return_inverse=True), strict=True):
+    for found, wanted in zip(
+        distinct_keys(keys), np.unique(keys, return_inverse=True), strict=True
+    ):
         assert found.dtype == wanted.dtype and found.tolist() == wanted.tolist()
 
 

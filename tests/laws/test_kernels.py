@@ -48,19 +48,27 @@ def plain_mix(residual, bends, moves, ridge):
 def test_mix_remembers_and_combines_as_numpy_does():
     rng = np.random.default_rng(3)
     memory, n_cells, ridge = 4, 12, 1e-10
-    bends, moves, products = np.zeros((memory, n_cells)), np.zeros((memory, n_cells)), np.zeros((memory, memory))
+    bends, moves, products = (
+        np.zeros((memory, n_cells)),
+        np.zeros((memory, n_cells)),
+        np.zeros((memory, memory)),
+    )
     expected_bends, expected_moves = np.zeros_like(bends), np.zeros_like(moves)
     for seen in range(7):  # the oldest is overwritten once the memory is full
         residual, bend, step = rng.normal(size=(3, n_cells))
         place, n = seen % memory, min(seen + 1, memory)
         expected_bends[place], expected_moves[place] = bend, step + bend
         found = mix(residual, bend, step, place, n, bends, moves, products, ridge)
-        np.testing.assert_allclose(found, plain_mix(residual, expected_bends[:n], expected_moves[:n], ridge), rtol=1e-6)
+        np.testing.assert_allclose(
+            found, plain_mix(residual, expected_bends[:n], expected_moves[:n], ridge), rtol=1e-6
+        )
 
 
 def test_mix_of_nothing_is_nothing():
     memory, still = np.zeros((3, 5)), np.zeros(5)
-    assert not mix(np.ones(5), still, still, 0, 1, memory, memory.copy(), np.zeros((3, 3)), 1e-10).any()
+    assert not mix(
+        np.ones(5), still, still, 0, 1, memory, memory.copy(), np.zeros((3, 3)), 1e-10
+    ).any()
 
 
 def test_a_kernel_that_cannot_be_kept_runs_all_the_same():

@@ -11,5 +11,9 @@ def test_the_second_moment_of_two_sums_is_that_of_the_matrix():
     scatter, first, other = Scatter(noise + noise.T, 0.3, sigma), rng.random(4), rng.random(4)
     for own, found in enumerate(scatter.second(first, other)):
         unit = np.eye(4)[own]
-        moments = np.outer(unit, unit) + scatter.noise + scatter.gamma * np.outer(unit - sigma, unit - sigma)
+        moments = (
+            np.outer(unit, unit)
+            + scatter.noise
+            + scatter.gamma * np.outer(unit - sigma, unit - sigma)
+        )
         np.testing.assert_allclose(found, first @ moments @ other)

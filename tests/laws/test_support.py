@@ -58,7 +58,9 @@ def test_no_record_that_a_client_takes_is_called_a_contradiction(possible):
 
 def test_every_other_record_is_called_a_contradiction(possible):
     rng = np.random.default_rng(5)
-    codes = np.column_stack([rng.integers(0, size, 5_000) for size in DOMAIN.sizes]).astype(np.uint16)
+    codes = np.column_stack([rng.integers(0, size, 5_000) for size in DOMAIN.sizes]).astype(
+        np.uint16
+    )
     known = {tuple(row) for row in possible.tolist()}
     wrong = np.zeros(len(codes), dtype=bool)
     for rows in contradictions(DOMAIN, codes).values():
@@ -78,13 +80,19 @@ def test_the_options_of_a_list_of_64_have_their_masks_at_once():
     many = TickList(name="x", values=tuple(map(str, range(64))), none="63", most=3, missing=True)
     support = Support(Domain(many.options))
     mask = support.mask((0, 1))
-    assert mask is not None and mask.tolist() == [[True, True, False], [True, True, False], [False, False, True]]
+    assert mask is not None and mask.tolist() == [
+        [True, True, False],
+        [True, True, False],
+        [False, False, True],
+    ]
     assert len(support.edges) == 63
 
 
 def test_made_up_people_are_brought_to_agree_with_the_questionnaire():
     rng = np.random.default_rng(9)
-    codes = np.column_stack([rng.integers(0, size, 3_000) for size in DOMAIN.sizes]).astype(np.uint16)
+    codes = np.column_stack([rng.integers(0, size, 3_000) for size in DOMAIN.sizes]).astype(
+        np.uint16
+    )
     settled = conformed(DOMAIN, codes)
     assert contradictions(DOMAIN, settled) == {}
     assert all(len(set(settled[:, p].tolist())) == size for p, size in enumerate(DOMAIN.sizes))

@@ -25,14 +25,20 @@ def drawn(rule: Sample | Fill) -> Counter[tuple[int, ...]]:
 def test_many_draws_have_the_chances_of_the_rule(rule):
     ruled = rule.with_lists(LISTS)
     chances, found = ruled.chances(SIZES, 1_000), drawn(ruled)
-    assert chances is not None and set(found) == set(chances) and sum(chances.values()) == pytest.approx(1)
+    assert (
+        chances is not None
+        and set(found) == set(chances)
+        and sum(chances.values()) == pytest.approx(1)
+    )
     assert all(laws.fits(found[view], N, chance) for view, chance in chances.items())
 
 
 @pytest.mark.parametrize("rule", [Sample(2), Fill(6)], ids=str)
 def test_draws_that_forget_that_a_list_is_one_question_are_told_apart(rule):
     chances, found = rule.with_lists(LISTS).chances(SIZES, 1_000), drawn(rule)
-    assert chances is not None and not all(laws.fits(found[view], N, chance) for view, chance in chances.items())
+    assert chances is not None and not all(
+        laws.fits(found[view], N, chance) for view, chance in chances.items()
+    )
 
 
 def test_the_clients_walk_has_the_chances_of_its_orders():

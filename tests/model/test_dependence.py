@@ -54,7 +54,9 @@ def test_mutual_information_by_hand():
 def test_mutual_information_of_three_by_two_by_hand():
     joint = np.array([[0.3, 0.0], [0.1, 0.2], [0.1, 0.3]])
     rows, columns = (0.3, 0.3, 0.4), (0.5, 0.5)
-    cells = [(joint[a, b], rows[a] * columns[b]) for a in range(3) for b in range(2) if joint[a, b] > 0]
+    cells = [
+        (joint[a, b], rows[a] * columns[b]) for a in range(3) for b in range(2) if joint[a, b] > 0
+    ]
     assert mutual_information(joint) == pytest.approx(sum(p * math.log(p / q) for p, q in cells))
 
 
@@ -65,7 +67,8 @@ def test_mutual_information_is_never_negative(counts: list[int]):
 
 
 @pytest.mark.parametrize(
-    ("size", "other", "phi", "tau"), [(2, 2, 0.2, 0.02), (3, 7, 0.3, 0.09), (7, 3, 0.3, 0.09), (16, 41, 0.5, 1.875), (2, 9, 0, 0)]
+    ("size", "other", "phi", "tau"),
+    [(2, 2, 0.2, 0.02), (3, 7, 0.3, 0.09), (7, 3, 0.3, 0.09), (16, 41, 0.5, 1.875), (2, 9, 0, 0)],
 )
 def test_threshold_by_hand(size: int, other: int, phi: float, tau: float):
     assert threshold(size, other, phi) == pytest.approx(tau)
@@ -108,7 +111,13 @@ def test_mutual_information_at_the_threshold_is_enough():
 
 
 def test_edges_come_strongest_first_whatever_the_order_of_the_joints():
-    joints = {(0, 1): INDEPENDENT, (0, 2): OFTEN_EQUAL, (0, 3): COPIED, (1, 2): COPIED, (1, 3): OFTEN_EQUAL}
+    joints = {
+        (0, 1): INDEPENDENT,
+        (0, 2): OFTEN_EQUAL,
+        (0, 3): COPIED,
+        (1, 2): COPIED,
+        (1, 3): OFTEN_EQUAL,
+    }
     for given_joints in (joints, dict(reversed(joints.items()))):
         graph = paper_graph((2,) * 4, given_joints, 0)
         assert graph.edges == ((0, 3), (1, 2), (0, 2), (1, 3), (0, 1))
@@ -117,13 +126,18 @@ def test_edges_come_strongest_first_whatever_the_order_of_the_joints():
 def test_a_graph_tells_how_strong_every_pair_is():
     graph = paper_graph((2, 2, 2), {(0, 1): COPIED, (0, 2): OFTEN_EQUAL, (1, 2): INDEPENDENT}, 0.5)
     assert graph.measure == "mutual information"
-    assert dict(graph.strengths) == pytest.approx({(0, 1): math.log(2), (0, 2): mutual_information(OFTEN_EQUAL), (1, 2): 0.0})
+    assert dict(graph.strengths) == pytest.approx(
+        {(0, 1): math.log(2), (0, 2): mutual_information(OFTEN_EQUAL), (1, 2): 0.0}
+    )
 
 
 # ---- Algorithm 5: entropy pruning
 
 
-@pytest.mark.parametrize(("phi", "kept", "pairs"), [(0.1, 14, 91), (0.2, 12, 66), (0.3, 11, 55), (0.4, 9, 36), (0.5, 8, 28)])
+@pytest.mark.parametrize(
+    ("phi", "kept", "pairs"),
+    [(0.1, 14, 91), (0.2, 12, 66), (0.3, 11, 55), (0.4, 9, 36), (0.5, 8, 28)],
+)
 def test_half_up_gives_the_papers_number_of_pairs_on_adult(phi: float, kept: int, pairs: int):
     """Adult has 15 attributes; 15 * 0.7 is 10.5 in decimals but 10.499... or 10.5 in floats, 15 * 0.9 is 13.5."""
     marginals = [spread_over(1 + i % 2, 2) for i in range(15)]
@@ -131,7 +145,9 @@ def test_half_up_gives_the_papers_number_of_pairs_on_adult(phi: float, kept: int
     assert len(pairs_to_check(marginals, phi, Pruning(rounding="half_up"))) == pairs
 
 
-@pytest.mark.parametrize(("phi", "kept"), [(0.0, 15), (0.1, 13), (0.2, 12), (0.3, 10), (0.4, 9), (0.5, 7), (1.0, 0)])
+@pytest.mark.parametrize(
+    ("phi", "kept"), [(0.0, 15), (0.1, 13), (0.2, 12), (0.3, 10), (0.4, 9), (0.5, 7), (1.0, 0)]
+)
 def test_floor_keeps_as_many_as_the_algorithm_says(phi: float, kept: int):
     assert len(Pruning(rounding="floor").kept([spread_over(1, 2)] * 15, phi)) == kept
 
@@ -139,7 +155,10 @@ def test_floor_keeps_as_many_as_the_algorithm_says(phi: float, kept: int):
 @pytest.mark.parametrize("rounding", ["half_up", "floor"])
 def test_whole_numbers_are_not_lost_to_floats(rounding: str):
     """10 * (1 - 0.7) is 3.0000000000000004 and 10 * (1 - 0.9) is 0.9999999999999998."""
-    kept = [len(Pruning(rounding=rounding).kept([spread_over(1, 2)] * 10, tenths / 10)) for tenths in range(11)]
+    kept = [
+        len(Pruning(rounding=rounding).kept([spread_over(1, 2)] * 10, tenths / 10))
+        for tenths in range(11)
+    ]
     assert kept == list(range(10, -1, -1))
 
 
@@ -264,4 +283,6 @@ def test_no_gain_makes_no_edge():
 def test_a_product_of_marginals_has_no_mutual_information():
     rng = np.random.default_rng(1)
     for sizes in ((2, 2), (5, 3), (16, 41)):
-        assert mutual_information(product_of([rng.dirichlet(np.ones(size)) for size in sizes])) < 1e-12
+        assert (
+            mutual_information(product_of([rng.dirichlet(np.ones(size)) for size in sizes])) < 1e-12
+        )

@@ -45,7 +45,9 @@ def assert_valid(tree, sizes, edges):
     assert nx.is_chordal(graph)
     assert {frozenset(clique) for clique in tree.cliques} == set(nx.chordal_graph_cliques(graph))
     JunctionTree(tree.cliques, tree.parents)
-    assert {frozenset(part) for part in tree.components} == {frozenset(part) for part in nx.connected_components(graph)}
+    assert {frozenset(part) for part in tree.components} == {
+        frozenset(part) for part in nx.connected_components(graph)
+    }
 
 
 # ---- triangulation
@@ -93,13 +95,17 @@ def test_a_chordal_graph_gets_no_edge_more(graph):
     sizes, edges = graph
     chordal = covered(triangulated(sizes, edges))
     again = covered(triangulated(sizes, chordal.edges))
-    assert nx.utils.graphs_equal(nx.Graph(sorted(map(sorted, again.edges))), nx.Graph(sorted(map(sorted, chordal.edges))))
+    assert nx.utils.graphs_equal(
+        nx.Graph(sorted(map(sorted, again.edges))), nx.Graph(sorted(map(sorted, chordal.edges)))
+    )
 
 
 @given(graphs(), st.randoms())
 def test_the_tree_does_not_depend_on_the_order_of_edges(graph, random):
     sizes, edges = graph
-    turned = [edge[::-1] if random.random() < 0.5 else edge for edge in random.sample(edges, len(edges))]
+    turned = [
+        edge[::-1] if random.random() < 0.5 else edge for edge in random.sample(edges, len(edges))
+    ]
     assert junction_tree(sizes, turned) == junction_tree(sizes, edges)
 
 
@@ -109,15 +115,21 @@ def test_the_tree_has_the_largest_separators_of_all_trees(graph):
     tree = junction_tree(sizes, edges)
     links = nx.Graph()
     links.add_nodes_from(tree.cliques)
-    links.add_weighted_edges_from((a, b, len(set(a) & set(b))) for a, b in combinations(tree.cliques, 2))
+    links.add_weighted_edges_from(
+        (a, b, len(set(a) & set(b))) for a, b in combinations(tree.cliques, 2)
+    )
     best = nx.maximum_spanning_tree(links).size(weight="weight")
     assert sum(map(len, tree.separators)) == best
 
 
 def test_of_equal_separators_the_one_with_more_cells_goes_first():
     edges = [(0, 1), (0, 2), (1, 3)]
-    assert junction_tree([2, 5, 2, 2], edges) == JunctionTree(((0, 1), (1, 3), (0, 2)), (None, 0, 0))
-    assert junction_tree([5, 2, 2, 2], edges) == JunctionTree(((0, 1), (0, 2), (1, 3)), (None, 0, 0))
+    assert junction_tree([2, 5, 2, 2], edges) == JunctionTree(
+        ((0, 1), (1, 3), (0, 2)), (None, 0, 0)
+    )
+    assert junction_tree([5, 2, 2, 2], edges) == JunctionTree(
+        ((0, 1), (0, 2), (1, 3)), (None, 0, 0)
+    )
 
 
 @pytest.mark.parametrize("edge", [(0, 0), (-1, 1), (1, 3)])
@@ -141,8 +153,16 @@ def test_an_edge_must_join_two_attributes_that_are_there(edge):
         (((0, 1), (1, 2)), (None, 1), "the parent of clique 1 must stand before it, got 1"),
         (((0, 1), (1, 2)), (1, None), "the parent of clique 0 must stand before it, got 1"),
         (((0, 1), (2, 3)), (None, 0), "clique 1 shares no attribute with its parent 0"),
-        (((0, 1), (1, 2), (2, 3)), (None, 0, 0), "clique 2 shares attributes with earlier cliques that its parent 0"),
-        (((0, 1), (1, 2)), (None, None), "clique 1 shares attributes with earlier cliques that its parent None"),
+        (
+            ((0, 1), (1, 2), (2, 3)),
+            (None, 0, 0),
+            "clique 2 shares attributes with earlier cliques that its parent 0",
+        ),
+        (
+            ((0, 1), (1, 2)),
+            (None, None),
+            "clique 1 shares attributes with earlier cliques that its parent None",
+        ),
         (((0, 1, 2), (1, 2)), (None, 0), "clique 1 adds no attribute"),
     ],
 )
@@ -231,7 +251,10 @@ def test_a_pair_larger_than_the_cap_is_refused():
 
 
 def test_a_cap_below_the_largest_attribute_is_refused():
-    with pytest.raises(DomainError, match="most_cells must be at least 7, the candidates of the largest of 3 attributes, got 6"):
+    with pytest.raises(
+        DomainError,
+        match="most_cells must be at least 7, the candidates of the largest of 3 attributes, got 6",
+    ):
         GrowingGraph([2, 7, 3], 6)
 
 
@@ -267,14 +290,18 @@ print(graph.edges, graph.refused, graph.tree())
 def test_no_result_depends_on_the_hash_seed():
     def printed(seed):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        return subprocess.run([sys.executable, "-c", HASHED], env=environment, check=True, capture_output=True).stdout
+        return subprocess.run(
+            [sys.executable, "-c", HASHED], env=environment, check=True, capture_output=True
+        ).stdout
 
     assert printed("1") == printed("2") != b""
 
 
 def test_two_hundred_attributes_take_a_thousand_offers_in_seconds():
     """A band wide enough for a busy machine; alone it takes about a second."""
-    pairs = sorted(combinations(range(200), 2), key=lambda pair: (pair[0] * 7919 + pair[1] * 104729) % 99991)[:1000]
+    pairs = sorted(
+        combinations(range(200), 2), key=lambda pair: (pair[0] * 7919 + pair[1] * 104729) % 99991
+    )[:1000]
     started = time.process_time()
     growing = GrowingGraph([2] * 200, 2**15)
     for pair in pairs:

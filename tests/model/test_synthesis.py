@@ -17,13 +17,20 @@ N_ROWS = 200_000
 
 
 def domain_of(sizes):
-    return Domain(tuple(IntegerRange(name=f"a{i}", minimum=0, maximum=size - 1) for i, size in enumerate(sizes)))
+    return Domain(
+        tuple(
+            IntegerRange(name=f"a{i}", minimum=0, maximum=size - 1) for i, size in enumerate(sizes)
+        )
+    )
 
 
 def consistent_joints(tree, sizes, seed=0):
     """Joints of the cliques, all marginals of one distribution over everything."""
     whole = np.random.default_rng(seed).dirichlet(np.full(int(np.prod(sizes)), 0.2)).reshape(sizes)
-    return [whole.sum(axis=tuple(i for i in range(len(sizes)) if i not in clique)) for clique in tree.cliques]
+    return [
+        whole.sum(axis=tuple(i for i in range(len(sizes)) if i not in clique))
+        for clique in tree.cliques
+    ]
 
 
 DOMAIN = domain_of(SIZES)
@@ -41,11 +48,15 @@ def fits(counts, joint):
     if counts[~possible].any():
         return False
     expected = joint[possible] * counts.sum()
-    return stats.chisquare(counts[possible], expected * (counts.sum() / expected.sum())).pvalue > ALPHA
+    return (
+        stats.chisquare(counts[possible], expected * (counts.sum() / expected.sum())).pvalue > ALPHA
+    )
 
 
 def drawn(seed=1, *, n_rows=N_ROWS, stratified=False):
-    return synthesize(TREE, JOINTS, DOMAIN, n_rows, np.random.default_rng(seed), stratified=stratified)
+    return synthesize(
+        TREE, JOINTS, DOMAIN, n_rows, np.random.default_rng(seed), stratified=stratified
+    )
 
 
 def nudged(joint):
@@ -89,7 +100,12 @@ def test_a_cell_of_probability_zero_is_never_drawn(stratified):
     tree = JunctionTree(((0, 1), (1, 2)), (None, 0))
     turned = joint.T.copy()
     synthetic = synthesize(
-        tree, [joint, turned], domain_of((50, 40, 50)), 100_000, np.random.default_rng(3), stratified=stratified
+        tree,
+        [joint, turned],
+        domain_of((50, 40, 50)),
+        100_000,
+        np.random.default_rng(3),
+        stratified=stratified,
     )
     assert not counted(synthetic, (0, 1))[joint == 0].any()
     assert not counted(synthetic, (1, 2))[turned == 0].any()
@@ -122,7 +138,11 @@ def test_an_impossible_separator_value_is_followed_by_the_marginal():
     root = np.array([[0.0, 0.5], [0.0, 0.5]])
     child = np.array([[0.2, 0.6, 0.2], [0.0, 0.0, 0.0]])
     synthetic = synthesize(
-        JunctionTree(((0, 1), (1, 2)), (None, 0)), [root, child], domain_of((2, 2, 3)), N_ROWS, np.random.default_rng(4)
+        JunctionTree(((0, 1), (1, 2)), (None, 0)),
+        [root, child],
+        domain_of((2, 2, 3)),
+        N_ROWS,
+        np.random.default_rng(4),
     )
     assert fits(counted(synthetic, (2,)), np.array([0.2, 0.6, 0.2]))
     assert set(synthetic.column("a1").tolist()) == {1}
@@ -134,7 +154,10 @@ def test_an_impossible_separator_value_is_followed_by_the_marginal():
 def error(synthetic):
     """The largest distance between a clique's frequencies and its joint, in variation."""
     pairs = zip(TREE.cliques, JOINTS, strict=True)
-    return max(float(np.abs(counted(synthetic, clique) / len(synthetic) - joint).sum()) / 2 for clique, joint in pairs)
+    return max(
+        float(np.abs(counted(synthetic, clique) / len(synthetic) - joint).sum()) / 2
+        for clique, joint in pairs
+    )
 
 
 def test_stratified_records_are_nearer_to_the_joints():
@@ -154,7 +177,10 @@ def test_stratified_records_have_the_stated_joint_on_average():
     other = np.array([[0.1, 0.3], [0.45, 0.15]])
     small = domain_of((2, 2, 2))
     rng = np.random.default_rng(6)
-    rows = [synthesize(tree, [joint, other], small, 3, rng, stratified=True).codes[0] for _ in range(5_000)]
+    rows = [
+        synthesize(tree, [joint, other], small, 3, rng, stratified=True).codes[0]
+        for _ in range(5_000)
+    ]
     counts = np.bincount(np.ravel_multi_index(tuple(np.array(rows).T), (2, 2, 2)), minlength=8)
     expected = np.einsum("ab,bc->abc", joint, other / other.sum(axis=1, keepdims=True)).reshape(-1)
     assert fits(counts, expected)
@@ -213,7 +239,10 @@ def test_there_must_be_one_joint_a_clique():
 
 
 def test_a_joint_must_have_the_shape_of_its_clique():
-    refused(r"joint 1 must have shape \(4, 5\), got \(5, 4\)", joints=[JOINTS[0], JOINTS[1].T, JOINTS[2]])
+    refused(
+        r"joint 1 must have shape \(4, 5\), got \(5, 4\)",
+        joints=[JOINTS[0], JOINTS[1].T, JOINTS[2]],
+    )
 
 
 @pytest.mark.parametrize("wrong", [2.0, np.nan])

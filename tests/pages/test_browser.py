@@ -16,7 +16,18 @@ import numpy as np
 import pytest
 
 import questionnaires
-from lopub import Publication, Repeat, Schedule, evaluate, make_campaign, plan, publish, publish_rounds, simulate, simulate_rounds
+from lopub import (
+    Publication,
+    Repeat,
+    Schedule,
+    evaluate,
+    make_campaign,
+    plan,
+    publish,
+    publish_rounds,
+    simulate,
+    simulate_rounds,
+)
 from lopub.collection.batch import ReportBatch
 from lopub.collection.catalogue import ALUMNI
 from lopub.collection.dataset import Dataset
@@ -32,10 +43,19 @@ from lopub.model.dependence import Pruning
 from lopub.planning import advice, plan_page
 from lopub.release.render.report_page import report_html
 
-CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+CHROMIUM = next(
+    (
+        path
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (path := shutil.which(name))
+    ),
+    None,
+)
 DRIVER = shutil.which("chromedriver")
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver"),
+    pytest.mark.skipif(
+        CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver"
+    ),
     pytest.mark.xdist_group("browser"),
 ]
 FLAGS = (
@@ -79,17 +99,32 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     people = ALUMNI.people(4000, seed=1)
     publication = publish(
-        simulate(people, make_campaign(people.domain, Terms(name="alumni"), CampaignRequest(epsilon=6)), seed=1)
+        simulate(
+            people,
+            make_campaign(people.domain, Terms(name="alumni"), CampaignRequest(epsilon=6)),
+            seed=1,
+        )
     )
     publication.save(folder / "publication")
-    write_scorecard(evaluate(people, publication.synthetic, classifiers=False), people, publication.synthetic, folder / "scores")
+    write_scorecard(
+        evaluate(people, publication.synthetic, classifiers=False),
+        people,
+        publication.synthetic,
+        folder / "scores",
+    )
     strange = strange_people()
-    campaign = make_campaign(strange.domain, Terms(name="strange", title="<b>Löhne & 收入</b>"), CampaignRequest(epsilon=6))
+    campaign = make_campaign(
+        strange.domain,
+        Terms(name="strange", title="<b>Löhne & 收入</b>"),
+        CampaignRequest(epsilon=6),
+    )
     publish(simulate(strange, campaign, seed=1)).save(folder / "strange")
     publish(fifteen_reports(), rows=300).save(folder / "fifteen")
     publish(arabic_reports(), rows=300, language="ar").save(folder / "arabic")
     for name, n in (("sixty", 60), ("wide", 200)):
-        pruned = publish(wide_reports(n), structure="paper", method="em", phi=0.96, pruning=Pruning(), rows=300)
+        pruned = publish(
+            wide_reports(n), structure="paper", method="em", phi=0.96, pruning=Pruning(), rows=300
+        )
         pruned.save(folder / name)
     (folder / "texts").mkdir()
     (folder / "texts" / "report.html").write_bytes(report_html(with_long_texts(publication)))
@@ -103,7 +138,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def with_long_texts(publication: Publication) -> Publication:
     """The same, of people who were asked at length, and in German, which takes more room."""
     campaign = publication.campaign
-    asked = [replace(one, title=f"{one.name}, and whatever one may think of it " * 3) for one in campaign.domain.attributes]
+    asked = [
+        replace(one, title=f"{one.name}, and whatever one may think of it " * 3)
+        for one in campaign.domain.attributes
+    ]
     terms = replace(campaign.terms, description="Everybody who lives here was invited. " * 12)
     settings = replace(publication.settings, language="de")
     changed = replace(campaign, domain=Domain(tuple(asked)), terms=terms)
@@ -115,13 +153,21 @@ def fifteen_reports() -> ReportBatch:
     asked = questionnaires.people(3000)
     more = [Boolean(name=f"more{i}", title=f"One more question, number {i}") for i in range(3)]
     domain = domain_of((*questionnaires.DOMAIN.questions, *more))
-    codes = np.column_stack([asked.codes, np.random.default_rng(1).integers(0, 2, (3000, 3))]).astype(np.uint16)
-    return simulate(Dataset(domain, codes), make_campaign(domain, Terms(name="survey"), CampaignRequest(epsilon=6)), seed=1)
+    codes = np.column_stack(
+        [asked.codes, np.random.default_rng(1).integers(0, 2, (3000, 3))]
+    ).astype(np.uint16)
+    return simulate(
+        Dataset(domain, codes),
+        make_campaign(domain, Terms(name="survey"), CampaignRequest(epsilon=6)),
+        seed=1,
+    )
 
 
 def arabic_reports() -> ReportBatch:
     """English texts with an Arabic translation: in the frame of the page, which is English, they run from right to left."""
-    tea = Categorical(name="tea", values=("g", "b"), labels={"g": "green", "b": "black"}, question="Which tea?")
+    tea = Categorical(
+        name="tea", values=("g", "b"), labels={"g": "green", "b": "black"}, question="Which tea?"
+    )
     cups = Categorical(
         name="cups",
         values=("few", "some", "many"),
@@ -144,16 +190,30 @@ def arabic_reports() -> ReportBatch:
     rng = np.random.default_rng(3)
     first = rng.integers(0, 2, 3000)
     ticks = (rng.random((3000, 2)) < 0.2 + 0.6 * first[:, None]).astype(int)
-    codes = np.column_stack([first, np.where(first, rng.integers(0, 3, 3000), 3), ticks]).astype(np.uint16)
+    codes = np.column_stack([first, np.where(first, rng.integers(0, 3, 3000), 3), ticks]).astype(
+        np.uint16
+    )
     terms = Terms(name="tea", title="Tea", translations={"ar": arabic})
-    return simulate(Dataset(domain, codes), make_campaign(domain, terms, CampaignRequest(epsilon=6)), seed=1)
+    return simulate(
+        Dataset(domain, codes), make_campaign(domain, terms, CampaignRequest(epsilon=6)), seed=1
+    )
 
 
 def reports_in_rounds() -> ReportBatch:
     """Three rounds."""
-    domain = Domain((Boolean(name="smokes", question="Do you smoke?"), Categorical(name="sport", values=("never", "often"))))
+    domain = Domain(
+        (
+            Boolean(name="smokes", question="Do you smoke?"),
+            Categorical(name="sport", values=("never", "often")),
+        )
+    )
     repeat = Repeat(every_days=30, rounds=3, take_part=3, mode="permanent")
-    terms = Terms(name="rounds", title="Habits", min_reports=100, schedule=Schedule.in_rounds(date(2026, 1, 1), repeat))
+    terms = Terms(
+        name="rounds",
+        title="Habits",
+        min_reports=100,
+        schedule=Schedule.in_rounds(date(2026, 1, 1), repeat),
+    )
     request = CampaignRequest(epsilon=1.5, mechanism="direct", lifetime_epsilon=3)
     table = Dataset(domain, np.random.default_rng(1).integers(0, 2, (1000, 2)).astype(np.uint16))
     return simulate_rounds([table] * 3, make_campaign(domain, terms, request), seed=1)
@@ -162,11 +222,17 @@ def reports_in_rounds() -> ReportBatch:
 def wide_reports(n: int) -> ReportBatch:
     """Many questions with long names; eight of them are looked at in pairs."""
     rng = np.random.default_rng(2)
-    domain = Domain(tuple(Boolean(name=f"a question with a rather long name, number {i}") for i in range(n)))
+    domain = Domain(
+        tuple(Boolean(name=f"a question with a rather long name, number {i}") for i in range(n))
+    )
     first = rng.integers(0, 2, 800)
-    codes = np.stack([np.where(rng.random(800) < 0.9, first, rng.integers(0, 2, 800)) for _ in range(n)], axis=1)
+    codes = np.stack(
+        [np.where(rng.random(800) < 0.9, first, rng.integers(0, 2, 800)) for _ in range(n)], axis=1
+    )
     request = CampaignRequest(epsilon=12, mechanism="direct", view=Sample(4), jointly=True)
-    return simulate(Dataset(domain, codes), make_campaign(domain, Terms(name="wide"), request), seed=1)
+    return simulate(
+        Dataset(domain, codes), make_campaign(domain, Terms(name="wide"), request), seed=1
+    )
 
 
 def strange_people() -> Dataset:
@@ -192,7 +258,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
+    driver = webdriver.Chrome(
+        options=options, service=webdriver.ChromeService(executable_path=DRIVER)
+    )
     driver.set_script_timeout(900)  # axe on a page of two hundred questions, on a busy machine
     driver.command_executor.client_config.timeout = 900
     yield driver
@@ -201,7 +269,12 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 def opened(browser: Any, path: Path, size: str, scheme: str = "light", medium: str = "") -> Any:
     width, height = PAPER if medium else SIZES[size]
-    screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}  # a window would not be as narrow
+    screen = {
+        "width": width,
+        "height": height,
+        "deviceScaleFactor": 1,
+        "mobile": False,
+    }  # a window would not be as narrow
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": medium, "features": features})
@@ -216,7 +289,11 @@ def test_a_page_opens_quietly(browser: Any, pages: dict[str, Path], name: str):
     opened(browser, pages[name], "desk")
     assert browser.get_log("browser") == []
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    asked = [
+        m["params"]["request"]["url"]
+        for m in messages
+        if m["method"] == "Network.requestWillBeSent"
+    ]
     assert [url for url in asked if not url.startswith("data:")] == [pages[name].as_uri()]
 
 
@@ -236,7 +313,11 @@ def test_nothing_on_paper_is_clipped(browser: Any, pages: dict[str, Path], name:
     assert browser.execute_script(CLIPPED, False) == []
 
 
-SETTINGS = [("desk", "light"), ("phone", "dark"), *([("desk", "dark"), ("tablet", "light"), ("phone", "light")] if FULL else [])]
+SETTINGS = [
+    ("desk", "light"),
+    ("phone", "dark"),
+    *([("desk", "dark"), ("tablet", "light"), ("phone", "light")] if FULL else []),
+]
 
 
 @pytest.mark.parametrize(("size", "scheme"), SETTINGS)
@@ -248,8 +329,12 @@ def test_axe_finds_nothing(browser: Any, pages: dict[str, Path], name: str, size
     opened(browser, pages[name], size, scheme)
     browser.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
     browser.execute_script(script)
-    found = browser.execute_async_script("axe.run({resultTypes: ['violations', 'passes']}).then(arguments[0])")
-    assert not found["violations"], [(issue["id"], issue["nodes"][0]["html"][:200]) for issue in found["violations"]]
+    found = browser.execute_async_script(
+        "axe.run({resultTypes: ['violations', 'passes']}).then(arguments[0])"
+    )
+    assert not found["violations"], [
+        (issue["id"], issue["nodes"][0]["html"][:200]) for issue in found["violations"]
+    ]
     assert found["passes"]
 
 
@@ -289,11 +374,16 @@ def test_a_page_is_dark_where_the_reader_is(browser: Any, pages: dict[str, Path]
     assert paper("dark") == "rgb(20, 23, 28)"
 
 
-def test_weak_fields_of_a_heat_map_can_be_seen_on_light_and_on_dark(browser: Any, pages: dict[str, Path]):
+def test_weak_fields_of_a_heat_map_can_be_seen_on_light_and_on_dark(
+    browser: Any, pages: dict[str, Path]
+):
     """A field stands out from the paper in both, however weak."""
     opened(browser, pages["publication"], "desk")
     for scheme in ("light", "dark"):
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia",
+            {"features": [{"name": "prefers-color-scheme", "value": scheme}]},
+        )
         fields = browser.execute_script(
             "return [...document.querySelectorAll('.heat rect')]"
             ".map(field => [getComputedStyle(field).fill, +field.getAttribute('fill-opacity')])"
@@ -301,21 +391,30 @@ def test_weak_fields_of_a_heat_map_can_be_seen_on_light_and_on_dark(browser: Any
         paper = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
         assert fields
         for fill, opacity in fields:
-            ink, ground = (np.array([int(v) for v in re.findall(r"\d+", colour)[:3]]) for colour in (fill, paper))
+            ink, ground = (
+                np.array([int(v) for v in re.findall(r"\d+", colour)[:3]])
+                for colour in (fill, paper)
+            )
             assert np.abs(opacity * (ink - ground)).max() > 15
 
 
 @pytest.mark.parametrize("paper", [(718, 1045), (739, 979)], ids=["A4", "Letter"])
 @pytest.mark.parametrize("name", ["strange", "arabic", "texts", *LARGE])
-def test_the_first_printed_page_says_what_came_out(browser: Any, pages: dict[str, Path], name: str, paper: tuple[int, int]):
+def test_the_first_printed_page_says_what_came_out(
+    browser: Any, pages: dict[str, Path], name: str, paper: tuple[int, int]
+):
     """Title, findings, use and privacy before the first page break, at 96 dots an inch, within margins of a centimetre."""
     opened(browser, pages[name], "", medium="print")
     width, height = paper
     screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    end = browser.execute_script("return document.getElementById('use').parentElement.getBoundingClientRect().bottom")
+    end = browser.execute_script(
+        "return document.getElementById('use').parentElement.getBoundingClientRect().bottom"
+    )
     assert 300 < end < height
-    assert browser.execute_script("return [...document.querySelectorAll('.findings li')].some(one => one.offsetHeight)")
+    assert browser.execute_script(
+        "return [...document.querySelectorAll('.findings li')].some(one => one.offsetHeight)"
+    )
 
 
 def test_marks_of_intervals_stay_within_their_bars(browser: Any, pages: dict[str, Path]):

@@ -34,7 +34,13 @@ def test_the_committed_page_is_what_the_sources_give(tmp_path: Path):
 
 @needs_node
 def test_the_sources_of_the_page_have_the_types_that_they_say():
-    found = subprocess.run(["npx", "tsc", "--noEmit", "-p", "page"], cwd=FOLDER, capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        ["npx", "tsc", "--noEmit", "-p", "page"],
+        cwd=FOLDER,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert found.returncode == 0, found.stdout
 
 
@@ -50,7 +56,9 @@ def test_the_page_has_no_inline_script_or_style_and_names_every_file_by_its_hash
     assert "<style" not in page and "style=" not in page and not re.search(r"\son\w+=", page)
     for name in ("page.css", "lopub.js", "page.js"):
         digest = base64.b64encode(hashlib.sha384(assets()[name]).digest()).decode()
-        assert integrity(name) == f"sha384-{digest}" and f'{name}" integrity="sha384-{digest}"' in page
+        assert (
+            integrity(name) == f"sha384-{digest}" and f'{name}" integrity="sha384-{digest}"' in page
+        )
 
 
 def test_the_client_is_the_one_that_is_published():
@@ -60,23 +68,40 @@ def test_the_client_is_the_one_that_is_published():
 
 def test_no_file_names_another_place():
     for name in ("page.js", "page.css", "index.html"):
-        found = set(re.findall(r"https?://[^\s\"'`)]+", (hosted_files(CAMPAIGN, "https://c.example")[name]).decode()))
+        found = set(
+            re.findall(
+                r"https?://[^\s\"'`)]+",
+                (hosted_files(CAMPAIGN, "https://c.example")[name]).decode(),
+            )
+        )
         assert found <= {f"https://c.example/campaigns/{CAMPAIGN.id}", "https://c.example;"}, name
 
 
 def test_nothing_is_drawn_by_the_page_itself():
     text = (BUILT / "page.js").read_text()
-    assert not re.search(r"Math\.random|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|console\.|sessionStorage", text)
+    assert not re.search(
+        r"Math\.random|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|console\.|sessionStorage",
+        text,
+    )
     assert len(re.findall("getRandomValues", text)) == 1  # whether there is one
 
 
 def test_the_colours_are_those_of_all_pages():
     css = assets()["page.css"].decode()
-    assert css.startswith(":root{color-scheme:light dark;") and "--first:" in css and "prefers-color-scheme:dark" in css
+    assert (
+        css.startswith(":root{color-scheme:light dark;")
+        and "--first:" in css
+        and "prefers-color-scheme:dark" in css
+    )
 
 
 def test_hostile_texts_stay_texts():
-    terms = Terms(name="x", title='<script>alert("1")</script>$id', description="'\"><img src=x>${id}", language="ar")
+    terms = Terms(
+        name="x",
+        title='<script>alert("1")</script>$id',
+        description="'\"><img src=x>${id}",
+        language="ar",
+    )
     campaign = make_campaign(Domain((Boolean(name="a"),)), terms, CampaignRequest(epsilon=1))
     page = contribution_page(campaign, questions="q", collector='"><b>').decode()
     assert "<script>alert" not in page and "<img" not in page and "<b>" not in page
@@ -85,7 +110,9 @@ def test_hostile_texts_stay_texts():
 
 def test_a_policy_permits_one_place_beside_its_own():
     assert "connect-src 'self' https://c.example;" in policy("https://c.example")
-    assert "frame-ancestors" not in policy() and policy(framed=True).endswith("frame-ancestors 'self'")
+    assert "frame-ancestors" not in policy() and policy(framed=True).endswith(
+        "frame-ancestors 'self'"
+    )
     assert policy(framed=True, sites="https://a.example  https://b.example").endswith(
         "'self' https://a.example https://b.example"
     )
@@ -101,21 +128,35 @@ def folder(tmp_path: Path) -> Path:
 
 
 def written(folder: Path, collector: str, *more: str) -> str:
-    return done(lopub("page", "campaign.json", "-o", "site", "--collector", collector, *more, cwd=folder)).stdout
+    return done(
+        lopub("page", "campaign.json", "-o", "site", "--collector", collector, *more, cwd=folder)
+    ).stdout
 
 
 def test_the_command_writes_all_files_and_says_their_hashes(folder: Path):
     said = written(folder, "https://c.example/in/")
-    names = {"index.html", "page.js", "page.js.map", "page.css", "lopub.js", "lopub.js.map", "campaign.json"}
+    names = {
+        "index.html",
+        "page.js",
+        "page.js.map",
+        "page.css",
+        "lopub.js",
+        "lopub.js.map",
+        "campaign.json",
+    }
     assert {path.name for path in (folder / "site").iterdir()} == names
     assert (folder / "site" / "campaign.json").read_bytes() == CAMPAIGN.canonical_bytes
     page = (folder / "site" / "index.html").read_text()
     assert f'data-collector="https://c.example/in/campaigns/{CAMPAIGN.id}"' in page
     assert "connect-src &#x27;self&#x27; https://c.example;" in page
     assert integrity("lopub.js") in said
-    refused = lopub("page", "campaign.json", "-o", "site", "--collector", "https://c.example", cwd=folder)
+    refused = lopub(
+        "page", "campaign.json", "-o", "site", "--collector", "https://c.example", cwd=folder
+    )
     assert refused.returncode == 1 and "--force" in refused.stderr
-    told = json.loads(written(folder, f"https://c.example/campaigns/{CAMPAIGN.id}", "--force", "--json"))
+    told = json.loads(
+        written(folder, f"https://c.example/campaigns/{CAMPAIGN.id}", "--force", "--json")
+    )
     assert set(told["files"]) == names and told["campaign"] == CAMPAIGN.id
 
 

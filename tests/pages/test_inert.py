@@ -57,7 +57,12 @@ TICKS = TickList(
     title=hostile("title c"),
     question=hostile("question c"),
 )
-NUMBER = Binned(name=hostile("d"), title=hostile("title d"), question=hostile("question d"), edges=("0", "1", "2", "3"))
+NUMBER = Binned(
+    name=hostile("d"),
+    title=hostile("title d"),
+    question=hostile("question d"),
+    edges=("0", "1", "2", "3"),
+)
 DOMAIN = domain_of((FIRST, SECOND, TICKS, NUMBER))
 GERMAN = Translation(
     title=hostile("de title"),
@@ -65,7 +70,10 @@ GERMAN = Translation(
     consent=hostile("de consent"),
     titles={hostile("a"): hostile("de title a")},
     questions={hostile("a"): hostile("de question a"), hostile("c"): hostile("de question c")},
-    labels={hostile("b"): {hostile("v"): hostile("de label v")}, hostile("c"): {"u": hostile("de label u")}},
+    labels={
+        hostile("b"): {hostile("v"): hostile("de label v")},
+        hostile("c"): {"u": hostile("de label u")},
+    },
 )
 TERMS = Terms(
     name="hostile",
@@ -74,7 +82,9 @@ TERMS = Terms(
     consent=hostile("consent"),
     licence=hostile("licence"),
     min_reports=10,
-    schedule=Schedule.in_rounds(date(2026, 1, 1), Repeat(every_days=30, rounds=2, take_part=2, mode="sampled")),
+    schedule=Schedule.in_rounds(
+        date(2026, 1, 1), Repeat(every_days=30, rounds=2, take_part=2, mode="sampled")
+    ),
     translations={"de": GERMAN},
 )
 
@@ -112,23 +122,46 @@ class Elements(HTMLParser):
         self.texts += data
 
 
-def pages(batch: ReportBatch, people: Dataset, folder: Path) -> Iterator[tuple[bytes, tuple[str, ...]]]:
+def pages(
+    batch: ReportBatch, people: Dataset, folder: Path
+) -> Iterator[tuple[bytes, tuple[str, ...]]]:
     """Every page in every language, and what it must show."""
     rounds = publish_rounds(batch)
     for language, own in (("en", ""), ("de", "de ")):
         publish(batch.of_round("2026-01-01"), rows=30, language=language).save(folder / language)
-        shown = (f"{own}title", f"{own}description", f"{own}title a", f"{own}question a", f"{own}label v", f"{own}label u")
+        shown = (
+            f"{own}title",
+            f"{own}description",
+            f"{own}title a",
+            f"{own}question a",
+            f"{own}label v",
+            f"{own}label u",
+        )
         yield (folder / language / "report.html").read_bytes(), (*shown, "title d", "title b")
         yield rounds_html(rounds, language), shown
-        yield scorecard_html(evaluate(people, people, classifiers=False), people, people, language), ("a", "b", "d", "v")
+        yield (
+            scorecard_html(evaluate(people, people, classifiers=False), people, people, language),
+            ("a", "b", "d", "v"),
+        )
     found = plan(DOMAIN, people=1000, epsilon=4.0)
     yield plan_page(found, advice(found)), ("a",)
 
 
-def test_no_text_of_a_campaign_runs_on_any_page(batch: ReportBatch, people: Dataset, tmp_path: Path):
+def test_no_text_of_a_campaign_runs_on_any_page(
+    batch: ReportBatch, people: Dataset, tmp_path: Path
+):
     for page, shown in pages(batch, people, tmp_path):
         found = Elements(page)
-        assert not found.tags & {"script", "img", "iframe", "object", "embed", "form", "input", "base"}
+        assert not found.tags & {
+            "script",
+            "img",
+            "iframe",
+            "object",
+            "embed",
+            "form",
+            "input",
+            "base",
+        }
         assert not [name for name in found.attributes if name.startswith("on")]
         assert [text for text in shown if hostile(text) not in found.texts] == []
 

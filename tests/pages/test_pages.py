@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lopub import Boolean, Domain, Repeat, Schedule, evaluate, make_campaign, publish, publish_rounds, simulate, simulate_rounds
+from lopub import (
+    Boolean,
+    Domain,
+    Repeat,
+    Schedule,
+    evaluate,
+    make_campaign,
+    publish,
+    publish_rounds,
+    simulate,
+    simulate_rounds,
+)
 from lopub.collection.catalogue import ALUMNI
 from lopub.collection.dataset import Dataset
 from lopub.contract.terms import Terms
@@ -25,7 +36,10 @@ def people() -> Dataset:
 
 
 def published(people: Dataset, wish: CampaignRequest, **settings: Any):
-    return publish(simulate(people, make_campaign(people.domain, Terms(name="alumni"), wish), seed=1), **settings)
+    return publish(
+        simulate(people, make_campaign(people.domain, Terms(name="alumni"), wish), seed=1),
+        **settings,
+    )
 
 
 WISHES = {
@@ -45,9 +59,15 @@ def test_every_number_on_the_report_is_in_a_file(people: Dataset, name: str, tmp
 
 
 def test_every_number_on_the_papers_report_is_in_a_file(people: Dataset, tmp_path: Path):
-    published(people, CampaignRequest(epsilon=6), structure="paper", method="em", most_cells=200).save(tmp_path / "p")
+    published(
+        people, CampaignRequest(epsilon=6), structure="paper", method="em", most_cells=200
+    ).save(tmp_path / "p")
     known = numbers_in(tmp_path / "p")
-    assert not [value for value in numbers_on((tmp_path / "p" / "report.html").read_bytes()) if value not in known]
+    assert not [
+        value
+        for value in numbers_on((tmp_path / "p" / "report.html").read_bytes())
+        if value not in known
+    ]
 
 
 def test_every_number_on_the_scorecard_is_in_a_file(people: Dataset, tmp_path: Path):
@@ -78,21 +98,31 @@ def test_a_page_holds_no_script_and_no_address(people: Dataset):
     page = report_html(published(people, CampaignRequest(epsilon=6))).decode()
     assert "<script" not in page
     addresses = re.findall(r'(?:src|href)="(?!#|data:,)([^"]*)"', page)
-    assert addresses and not [one for one in addresses if re.search(r"^/|//|:|\.\.", one)]  # files beside it
+    assert addresses and not [
+        one for one in addresses if re.search(r"^/|//|:|\.\.", one)
+    ]  # files beside it
 
 
-def test_every_file_that_a_page_links_to_is_there_and_every_file_is_linked(people: Dataset, tmp_path: Path):
+def test_every_file_that_a_page_links_to_is_there_and_every_file_is_linked(
+    people: Dataset, tmp_path: Path
+):
     published(people, CampaignRequest(epsilon=6)).save(tmp_path / "p")
     page = (tmp_path / "p" / "report.html").read_text()
     linked = set(re.findall(r'<a href="(?!#)([^"]*)"', page))
-    there = {str(path.relative_to(tmp_path / "p")) for path in (tmp_path / "p").rglob("*") if path.is_file()}
+    there = {
+        str(path.relative_to(tmp_path / "p"))
+        for path in (tmp_path / "p").rglob("*")
+        if path.is_file()
+    }
     assert linked == there - {"report.html"}
 
 
 def test_a_report_without_dependence_says_so():
     rng = np.random.default_rng(1)
     people = ALUMNI.people(600, seed=1)
-    shuffled = Dataset(people.domain, np.stack([rng.permutation(column) for column in people.codes.T], axis=1))
+    shuffled = Dataset(
+        people.domain, np.stack([rng.permutation(column) for column in people.codes.T], axis=1)
+    )
     page = report_html(published(shuffled, CampaignRequest(epsilon=1))).decode()
     assert "Independence would have done as well" in page
 
@@ -102,7 +132,10 @@ def test_a_report_without_dependence_says_so():
 
 def test_two_pictures_on_a_page_share_no_id():
     values = np.array([[np.nan, 0.5], [0.5, np.nan]])
-    pictures = [plots.heat_map(values, ["a", "b"], name=name, description="d", scale="s") for name in ("one", "two")]
+    pictures = [
+        plots.heat_map(values, ["a", "b"], name=name, description="d", scale="s")
+        for name in ("one", "two")
+    ]
     ids = [set(re.findall(r'id="([^"]+)"', picture)) for picture in pictures]
     assert ids[0]
     assert not ids[0] & ids[1]
@@ -115,7 +148,9 @@ def test_a_picture_is_described_and_wears_the_pages_colours():
     assert "#010101" not in picture
 
 
-@pytest.mark.parametrize("label", ["$x$", "收入", "عربى", "a" * 300, "<b>", "100 %", "\\alpha", "_{x}"])
+@pytest.mark.parametrize(
+    "label", ["$x$", "收入", "عربى", "a" * 300, "<b>", "100 %", "\\alpha", "_{x}"]
+)
 def test_labels_that_fonts_or_formulas_would_stumble_over_are_drawn(label: str):
     values = np.array([[np.nan, 0.5], [0.5, np.nan]])
     for picture in (
@@ -134,11 +169,18 @@ def test_neighbours_stand_beside_each_other_on_the_circle():
 def test_every_number_on_the_page_of_all_rounds_is_in_a_file(mode: str, tmp_path: Path):
     domain = Domain((Boolean(name="smokes"), Boolean(name="drinks")))
     repeat = Repeat(every_days=30, rounds=3, take_part=2, mode=mode)
-    terms = Terms(name="rounds", min_reports=100, schedule=Schedule.in_rounds(date(2026, 1, 1), repeat))
+    terms = Terms(
+        name="rounds", min_reports=100, schedule=Schedule.in_rounds(date(2026, 1, 1), repeat)
+    )
     lifetime = {"lifetime_epsilon": 3} if mode == "permanent" else {}
-    campaign = make_campaign(domain, terms, CampaignRequest(epsilon=1.5, mechanism="direct", **lifetime))
+    campaign = make_campaign(
+        domain, terms, CampaignRequest(epsilon=1.5, mechanism="direct", **lifetime)
+    )
     table = Dataset(domain, np.random.default_rng(1).integers(0, 2, (1000, 2)).astype(np.uint16))
     publish_rounds(simulate_rounds([table] * 3, campaign, seed=1)).save(tmp_path / "r")
-    known, shown = numbers_in(tmp_path / "r"), numbers_on((tmp_path / "r" / "report.html").read_bytes())
+    known, shown = (
+        numbers_in(tmp_path / "r"),
+        numbers_on((tmp_path / "r" / "report.html").read_bytes()),
+    )
     assert len(shown) > 50
     assert not [value for value in shown if value not in known]

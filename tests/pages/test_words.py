@@ -17,7 +17,11 @@ from lopub.release.render import rounds
 from lopub.release.render.questions import SAID
 from lopub.release.render.report_page import OWN_TEXTS, TEMPLATES, report_html
 
-TEMPLATE_FILES = (*TEMPLATES.glob("*.html"), *score_page.TEMPLATES.glob("*.html"), *(HERE / "templates").glob("*.html"))
+TEMPLATE_FILES = (
+    *TEMPLATES.glob("*.html"),
+    *score_page.TEMPLATES.glob("*.html"),
+    *(HERE / "templates").glob("*.html"),
+)
 """All that speak several languages; a plan is in English."""
 
 
@@ -26,21 +30,30 @@ def said() -> set[str]:
     found = {*OWN_TEXTS, *SAID, *QUANTILES, "mean", *rounds.HEADS, *score_page.OWN_TEXTS}
     for path in TEMPLATE_FILES:
         for _, _, message in environment("en", TEMPLATES).extract_translations(path.read_text()):  # type: ignore[attr-defined]
-            found |= {text for text in ([message] if isinstance(message, str) else message or ()) if text}
+            found |= {
+                text for text in ([message] if isinstance(message, str) else message or ()) if text
+            }
     return found
 
 
 @pytest.fixture(scope="module")
 def publication() -> Publication:
     people = ALUMNI.people(2500, seed=1)
-    german = Translation(title="Ehemalige", titles={"age": "Alter"}, labels={"home": {"owns": "gehört mir"}})
+    german = Translation(
+        title="Ehemalige", titles={"age": "Alter"}, labels={"home": {"owns": "gehört mir"}}
+    )
     terms = Terms(name="alumni", title="Alumni", translations={"de": german})
-    return publish(simulate(people, make_campaign(people.domain, terms, CampaignRequest(epsilon=6)), seed=1), rows=2500)
+    return publish(
+        simulate(people, make_campaign(people.domain, terms, CampaignRequest(epsilon=6)), seed=1),
+        rows=2500,
+    )
 
 
 def shown(publication: Publication, language: str) -> str:
     """The page as readers of a language get it."""
-    return report_html(replace(publication, settings=replace(publication.settings, language=language))).decode()
+    return report_html(
+        replace(publication, settings=replace(publication.settings, language=language))
+    ).decode()
 
 
 @pytest.mark.parametrize("language", [one for one in LANGUAGES if one != "en"])
@@ -57,9 +70,29 @@ def test_every_text_has_a_translation_with_the_same_blanks(language: str):
 def test_a_template_says_nothing_that_is_not_marked_for_translation(path: Path):
     """What stands between tags outside of a block of words: at most names that every language has, and those of files."""
     template = path.read_text()
-    without = re.sub(r"\{%-? *trans.*?endtrans *-?%\}|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", " ", template, flags=re.DOTALL)
-    left = {word for piece in re.findall(r">([^<>]*)<", without) for word in re.findall(r"[A-Za-z]{2,}", piece)}
-    assert left <= {"AVD", "epsilon", "nat", "nbsp", "levels", "changes", "rounds", "campaign", "csv", "json"}
+    without = re.sub(
+        r"\{%-? *trans.*?endtrans *-?%\}|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}",
+        " ",
+        template,
+        flags=re.DOTALL,
+    )
+    left = {
+        word
+        for piece in re.findall(r">([^<>]*)<", without)
+        for word in re.findall(r"[A-Za-z]{2,}", piece)
+    }
+    assert left <= {
+        "AVD",
+        "epsilon",
+        "nat",
+        "nbsp",
+        "levels",
+        "changes",
+        "rounds",
+        "campaign",
+        "csv",
+        "json",
+    }
 
 
 def test_a_german_page_is_german(publication: Publication):
@@ -89,4 +122,7 @@ def test_both_languages_carry_the_same_numbers(publication: Publication):
 
 def test_words_are_valid_json_in_a_fixed_form():
     for path in (HERE / "words").glob("*.json"):
-        assert path.read_text() == json.dumps(json.loads(path.read_text()), ensure_ascii=False, indent=1) + "\n"
+        assert (
+            path.read_text()
+            == json.dumps(json.loads(path.read_text()), ensure_ascii=False, indent=1) + "\n"
+        )

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lopub import CampaignRequest, Population, ReportBatch, Terms, make_campaign, plan, publish, simulate
+from lopub import (
+    CampaignRequest,
+    Population,
+    ReportBatch,
+    Terms,
+    make_campaign,
+    plan,
+    publish,
+    simulate,
+)
 from lopub.cli import app
 from lopub.collection.catalogue import ALUMNI
 from lopub.contract.domain import Categorical, Domain
@@ -26,7 +35,12 @@ from lopub.planning.trial import campaign_for, tried
 
 
 def domain_of(*sizes: int) -> Domain:
-    return Domain(tuple(Categorical(name=f"a{i}", values=tuple(map(str, range(size)))) for i, size in enumerate(sizes)))
+    return Domain(
+        tuple(
+            Categorical(name=f"a{i}", values=tuple(map(str, range(size))))
+            for i, size in enumerate(sizes)
+        )
+    )
 
 
 FULL = bool(os.environ.get("LOPUB_FULL"))
@@ -61,7 +75,9 @@ def test_it_is_told_what_is_being_done():
     told: list[tuple[str, int, int | None]] = []
     found = plan(FOUR, people=300, epsilon=3, n_tried=1, progress=lambda *step: told.append(step))
     n = len(found.options)
-    assert [step for step in told if step[0] == "comparing designs"] == [("comparing designs", i, n) for i in range(n)]
+    assert [step for step in told if step[0] == "comparing designs"] == [
+        ("comparing designs", i, n) for i in range(n)
+    ]
     assert told[-1] == (f"trying {found.best.design}", 0, 1)
 
 
@@ -69,7 +85,10 @@ def test_a_plan_makes_a_campaign_within_its_epsilon():
     found = plan(FOUR, people=3000, epsilon=3)
     campaign = found.campaign(Terms(name="t"))
     assert campaign.epsilon <= 3
-    assert (campaign.mechanism.name, campaign.view) == (found.best.design.mechanism, found.best.design.view)
+    assert (campaign.mechanism.name, campaign.view) == (
+        found.best.design.mechanism,
+        found.best.design.view,
+    )
 
 
 def test_a_plan_is_the_same_every_time():
@@ -83,7 +102,9 @@ def test_a_plan_is_the_same_every_time():
 @pytest.mark.parametrize("epsilon", [1, 6])
 def test_the_error_that_a_plan_predicts_on_a_table_is_what_comes_out(epsilon: float):
     people = ALUMNI.people(6000, seed=1)
-    found = plan(people.domain, people=6000, epsilon=epsilon, population=Population.of_table(people))
+    found = plan(
+        people.domain, people=6000, epsilon=epsilon, population=Population.of_table(people)
+    )
     study = Study(simulate(people, found.campaign(Terms(name="t")), seed=99))
     errors = [joint.avd(people.counts(names) / 6000) for names, joint in study.pairs().items()]
     assert found.error == pytest.approx(np.mean(errors), rel=ACCURACY)
@@ -91,11 +112,20 @@ def test_the_error_that_a_plan_predicts_on_a_table_is_what_comes_out(epsilon: fl
 
 def test_a_plan_for_a_table_predicts_the_error_of_the_table_that_is_published():
     table = ALUMNI.people(6000, seed=1)
-    found = plan(table.domain, people=6000, epsilon=6, goal="table", population=Population.of_table(table), n_tried=1)
+    found = plan(
+        table.domain,
+        people=6000,
+        epsilon=6,
+        goal="table",
+        population=Population.of_table(table),
+        n_tried=1,
+    )
     published = publish(simulate(table, found.campaign(Terms(name="t")), seed=5), seed=5).synthetic
     errors = [
         np.abs(published.counts(pair) - table.counts(pair)).sum() / 2 / len(table)
-        for pair in [(a, b) for i, a in enumerate(table.domain.names) for b in table.domain.names[i + 1 :]]
+        for pair in [
+            (a, b) for i, a in enumerate(table.domain.names) for b in table.domain.names[i + 1 :]
+        ]
     ]
     trial = found.best.trial
     assert trial is not None and trial.table_error == pytest.approx(np.mean(errors), rel=0.15)
@@ -109,9 +139,17 @@ def test_a_plan_for_a_table_predicts_the_error_of_the_table_that_is_published():
 @pytest.mark.parametrize(("people", "epsilon"), [(400, 0.5), (200_000, 3.0), (3000, 12.0)])
 def test_what_if_lines_are_what_a_plan_for_them_says(goal: str, people: int, epsilon: float):
     found = plan(LARGE, people=people, epsilon=epsilon, goal=goal)
-    assert found.error_with(people=2) == plan(LARGE, people=2 * people, epsilon=epsilon, goal=goal).error
-    assert found.error_with(epsilon=0.5) == plan(LARGE, people=people, epsilon=epsilon / 2, goal=goal).error
-    assert dict(found.curve("people"))[people] == dict(found.curve("epsilon"))[epsilon] == found.error
+    assert (
+        found.error_with(people=2)
+        == plan(LARGE, people=2 * people, epsilon=epsilon, goal=goal).error
+    )
+    assert (
+        found.error_with(epsilon=0.5)
+        == plan(LARGE, people=people, epsilon=epsilon / 2, goal=goal).error
+    )
+    assert (
+        dict(found.curve("people"))[people] == dict(found.curve("epsilon"))[epsilon] == found.error
+    )
 
 
 @pytest.mark.parametrize("sizes", [(4, 5, 6, 3), (44, 3, 2, 4), (500, 500), (7,)])
@@ -131,14 +169,19 @@ def test_a_plan_of_a_questionnaire_with_rules_and_lists_agrees_with_its_campaign
         {"name": "uses", "type": "list", "categories": list("abcdef"), "atMost": 3},
         {"name": "region", "type": "string", "categories": ["n", "s"]},
     ]
-    (tmp_path / "draft.json").write_text(json.dumps({"name": "rules", "schema": {"fields": fields}}))
+    (tmp_path / "draft.json").write_text(
+        json.dumps({"name": "rules", "schema": {"fields": fields}})
+    )
     domain, terms = draft_from_file(tmp_path / "draft.json")
     found = plan(domain, people=10_000, epsilon=4, n_tried=1)
     shown = outlook_of(found.campaign(terms)).at(10_000)
     assert shown.pairs == pytest.approx(found.error, rel=0.02)
     trial = found.best.trial
     assert trial is not None and trial.pair_error == pytest.approx(found.error, rel=0.5)
-    assert found.spread["weak"] <= found.spread["strong"] and next(one.question for one in advice(found)) == "age"
+    assert (
+        found.spread["weak"] <= found.spread["strong"]
+        and next(one.question for one in advice(found)) == "age"
+    )
 
 
 @pytest.mark.parametrize("goal", ["pairs", "shares"])
@@ -146,8 +189,12 @@ def test_a_plan_of_a_questionnaire_with_rules_and_lists_agrees_with_its_campaign
 def test_errors_fall_with_people_and_with_epsilon(goal: str, dependence: str):
     rng = np.random.default_rng([len(dependence), len(goal)])
     for _ in range(40 if FULL else 2):
-        domain = domain_of(*(int(size) for size in np.exp(rng.uniform(np.log(2), np.log(300), rng.integers(2, 9)))))
-        made = planner_of(domain, goal=goal, population=Population.like_surveys(domain, dependence=dependence))
+        domain = domain_of(
+            *(int(size) for size in np.exp(rng.uniform(np.log(2), np.log(300), rng.integers(2, 9))))
+        )
+        made = planner_of(
+            domain, goal=goal, population=Population.like_surveys(domain, dependence=dependence)
+        )
         people, epsilon = int(np.exp(rng.uniform(5, 16))), float(np.exp(rng.uniform(-1, 3)))
         more, larger = int(people * rng.uniform(1.01, 3)), epsilon * float(rng.uniform(1.01, 3))
         here = made.error(people, epsilon)
@@ -180,7 +227,8 @@ def test_attributes_that_matter_more_weigh_more():
     """Large attributes have larger errors: what is asked for alone decides what is expected."""
     sizes = domain_of(2, 2, 30, 30)
     light, heavy = (
-        plan(sizes, people=3000, epsilon=3, weights=dict.fromkeys(names, 0.0)) for names in (("a2", "a3"), ("a0", "a1"))
+        plan(sizes, people=3000, epsilon=3, weights=dict.fromkeys(names, 0.0))
+        for names in (("a2", "a3"), ("a0", "a1"))
     )
     assert light.error < heavy.error
     assert light.best.forecast.shares < heavy.best.forecast.shares
@@ -242,17 +290,41 @@ def test_the_epsilon_needed_is_the_smallest_that_reaches_the_wanted_error(error:
     ("call", "error", "words"),
     [
         (lambda: plan(FOUR, people=10, epsilon=0), CampaignError, "epsilon must be above 0, got 0"),
-        (lambda: plan(FOUR, people=10, epsilon=-1), CampaignError, "epsilon must be above 0, got -1"),
-        (lambda: plan(FOUR, people=0, epsilon=1), TooFewReports, "people must be at least 1, got 0"),
+        (
+            lambda: plan(FOUR, people=10, epsilon=-1),
+            CampaignError,
+            "epsilon must be above 0, got -1",
+        ),
+        (
+            lambda: plan(FOUR, people=0, epsilon=1),
+            TooFewReports,
+            "people must be at least 1, got 0",
+        ),
         (
             lambda: plan(FOUR, people=10, epsilon=1, goal="fame"),
             DomainError,
             "goal must be one of pairs, shares, table, got 'fame'",
         ),
-        (lambda: people_needed(FOUR, epsilon=1, error=0), DomainError, "error must lie between 0 and 1, got 0"),
-        (lambda: epsilon_needed(FOUR, people=50, error=1e-6), TooFewReports, "the nearest is .* fewer questions"),
-        (lambda: Population.with_shares(FOUR, {"a0": [1.0]}), DomainError, "shares of attribute 'a0' must be 4 numbers"),
-        (lambda: Population.with_shares(FOUR, {"b": [1.0]}), DomainError, "there is no attribute 'b'"),
+        (
+            lambda: people_needed(FOUR, epsilon=1, error=0),
+            DomainError,
+            "error must lie between 0 and 1, got 0",
+        ),
+        (
+            lambda: epsilon_needed(FOUR, people=50, error=1e-6),
+            TooFewReports,
+            "the nearest is .* fewer questions",
+        ),
+        (
+            lambda: Population.with_shares(FOUR, {"a0": [1.0]}),
+            DomainError,
+            "shares of attribute 'a0' must be 4 numbers",
+        ),
+        (
+            lambda: Population.with_shares(FOUR, {"b": [1.0]}),
+            DomainError,
+            "there is no attribute 'b'",
+        ),
         (
             lambda: Population.like_surveys(FOUR, dependence="huge"),
             DomainError,
@@ -277,27 +349,47 @@ def test_what_cannot_be_planned_is_refused(call, error: type[LopubError], words:
 def test_counts_that_are_drawn_have_the_law_of_counts_that_are_made_of_reports(mechanism: str):
     """Means and variances of every count, over many draws of both."""
     domain = domain_of(3, 4)
-    campaign = make_campaign(domain, Terms(name="t"), CampaignRequest(epsilon=2, mechanism=mechanism, jointly=True))
+    campaign = make_campaign(
+        domain, Terms(name="t"), CampaignRequest(epsilon=2, mechanism=mechanism, jointly=True)
+    )
     crowd, n = Population.like_surveys(domain, dependence="strong"), 3000
     drawn = np.array([_flat(drawn_counts(campaign, crowd, n, seed)) for seed in range(300)])
-    made = np.array([_flat(Study(simulate(crowd.people(n, seed), campaign, seed=seed)).counts) for seed in range(300)])
+    made = np.array(
+        [
+            _flat(Study(simulate(crowd.people(n, seed), campaign, seed=seed)).counts)
+            for seed in range(300)
+        ]
+    )
     spread = made.std(axis=0)
     assert np.abs(drawn.mean(axis=0) - made.mean(axis=0)).max() < 6 * (spread / np.sqrt(150)).max()
     assert drawn.std(axis=0).sum() == pytest.approx(spread.sum(), rel=0.1)
 
 
 def _flat(counts) -> np.ndarray:
-    return np.concatenate([table.counts.sum(axis=0).reshape(-1) for _, table in sorted(counts.tables.items())])
+    return np.concatenate(
+        [table.counts.sum(axis=0).reshape(-1) for _, table in sorted(counts.tables.items())]
+    )
 
 
 @pytest.mark.parametrize("view", ["sample:2", "fill:30"])
 def test_a_hundred_million_people_are_tried_as_forecast(view: str):
     found = plan(FOUR, people=10**8, epsilon=4)
-    option = next(one for one in found.options if view.split(":")[0] in str(one.design.view) and one.design.jointly)
-    trials = [tried(option.design, found.population, people=10**8, epsilon=4, seed=seed) for seed in range(8)]
+    option = next(
+        one
+        for one in found.options
+        if view.split(":")[0] in str(one.design.view) and one.design.jointly
+    )
+    trials = [
+        tried(option.design, found.population, people=10**8, epsilon=4, seed=seed)
+        for seed in range(8)
+    ]
     assert {trial.n_people for trial in trials} == {10**8}
-    assert option.forecast.pairs == pytest.approx(np.mean([trial.pair_error for trial in trials]), rel=ACCURACY)
-    assert option.forecast.shares == pytest.approx(np.mean([trial.share_error for trial in trials]), rel=ACCURACY)
+    assert option.forecast.pairs == pytest.approx(
+        np.mean([trial.pair_error for trial in trials]), rel=ACCURACY
+    )
+    assert option.forecast.shares == pytest.approx(
+        np.mean([trial.share_error for trial in trials]), rel=ACCURACY
+    )
 
 
 def test_what_no_report_covers_stays_off_however_many_people_there_are():
@@ -309,9 +401,19 @@ def test_what_no_report_covers_stays_off_however_many_people_there_are():
 
 
 def test_where_counts_cannot_be_drawn_fewer_people_are_tried_and_that_is_said():
-    apart = next(option for option in plan(FOUR, people=10**6, epsilon=4).options if not option.design.jointly)
-    assert drawn_counts(campaign_for(apart.design, FOUR, 4), Population.uniform(FOUR), 10**6, 0) is None
-    assert tried(apart.design, Population.uniform(FOUR), people=10**6, epsilon=4, pairs=[]).n_people == 100_000
+    apart = next(
+        option
+        for option in plan(FOUR, people=10**6, epsilon=4).options
+        if not option.design.jointly
+    )
+    assert (
+        drawn_counts(campaign_for(apart.design, FOUR, 4), Population.uniform(FOUR), 10**6, 0)
+        is None
+    )
+    assert (
+        tried(apart.design, Population.uniform(FOUR), people=10**6, epsilon=4, pairs=[]).n_people
+        == 100_000
+    )
 
 
 # ---- advice
@@ -323,7 +425,9 @@ def test_a_large_question_is_advised_to_be_binned_with_what_that_gains():
     assert (first.kind, first.question) == ("bin", "a0") and first.n_candidates is not None
     assert f"from {found.error:.3f} to {first.error:.3f}" in first.text
     binned = plan(domain_of(first.n_candidates, 3, 2, 4), people=10_000, epsilon=4).error
-    assert first.error == pytest.approx(binned, rel=0.1)  # the binned shares are nearly those of a question with so many answers
+    assert first.error == pytest.approx(
+        binned, rel=0.1
+    )  # the binned shares are nearly those of a question with so many answers
 
 
 def test_a_large_epsilon_comes_with_advice():
@@ -350,7 +454,9 @@ def test_the_command_prints_a_plan_and_writes_the_campaign(draft: Path, tmp_path
     result = run(draft, "--people", 3000, "--epsilon", 4, "-o", tmp_path / "c.json")
     assert result.exit_code == 0, result.output
     assert "twice the people" in result.output
-    batch = simulate(Population.uniform(FOUR).people(100, 1), _campaign(tmp_path / "c.json"), seed=1)
+    batch = simulate(
+        Population.uniform(FOUR).people(100, 1), _campaign(tmp_path / "c.json"), seed=1
+    )
     assert isinstance(batch, ReportBatch)
 
 
@@ -364,7 +470,9 @@ def test_the_command_speaks_json(draft: Path):
     found = json.loads(run(draft, "--people", 3000, "--epsilon", 4, "--json").stdout)
     assert found["options"][0]["expected"]["pairs"] == pytest.approx(found["error"], rel=0.02)
     assert found["options"][0]["tried"]["pairs"] == pytest.approx(found["error"], rel=0.5)
-    assert found["error_by_dependence"]["usual"] == pytest.approx(found["options"][0]["expected"]["pairs"])
+    assert found["error_by_dependence"]["usual"] == pytest.approx(
+        found["options"][0]["expected"]["pairs"]
+    )
 
 
 def test_two_of_three_must_be_given(draft: Path):
@@ -385,7 +493,10 @@ def test_the_page_shows_the_figures_of_the_plan(draft: Path, tmp_path: Path):
     figures = [found["error"], found["smallest_share"], *found["error_by_dependence"].values()]
     figures += [point["error"] for curve in found["curves"].values() for point in curve]
     assert [value for value in figures if f'<data value="{value!r}">' not in page] == []
-    assert run(draft, "--people", 3000, "--epsilon", 4, "--html", tmp_path / "p.html").exception is not None  # it is there
+    assert (
+        run(draft, "--people", 3000, "--epsilon", 4, "--html", tmp_path / "p.html").exception
+        is not None
+    )  # it is there
 
 
 def test_the_least_epsilon_is_what_the_command_gives(draft: Path):
@@ -396,11 +507,15 @@ def test_the_least_epsilon_is_what_the_command_gives(draft: Path):
 
 def test_important_attributes_are_weighted(draft: Path):
     plain, weighted = (
-        json.loads(run(draft, "--people", 3000, "--epsilon", 2, "--goal", "shares", "--json", *more).stdout)
+        json.loads(
+            run(draft, "--people", 3000, "--epsilon", 2, "--goal", "shares", "--json", *more).stdout
+        )
         for more in ([], ["--important", "a2"])
     )
     assert weighted["error"] > plain["error"]  # a2 is the largest
-    assert isinstance(run(draft, "--people", 3000, "--epsilon", 2, "--important", "b").exception, DomainError)
+    assert isinstance(
+        run(draft, "--people", 3000, "--epsilon", 2, "--important", "b").exception, DomainError
+    )
 
 
 def test_margins_that_contradict_each_other_are_refused(draft: Path, tmp_path: Path):
@@ -409,7 +524,9 @@ def test_margins_that_contradict_each_other_are_refused(draft: Path, tmp_path: P
         (tmp_path / f"{name}.csv").write_text("\n".join(["a0,probability", *rows]) + "\n")
     margins = ["--margin", tmp_path / "one.csv", "--margin", tmp_path / "two.csv"]
     result = run(draft, "--people", 3000, "--epsilon", 4, *margins)
-    assert isinstance(result.exception, DomainError) and "different shares of attribute 'a0'" in str(result.exception)
+    assert isinstance(
+        result.exception, DomainError
+    ) and "different shares of attribute 'a0'" in str(result.exception)
     assert run(draft, "--people", 3000, "--epsilon", 4, *margins[:2], "--try", 0).exit_code == 0
 
 

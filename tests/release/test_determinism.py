@@ -57,7 +57,9 @@ def people(n: int = 500) -> Dataset:
     table = ALUMNI.people(n, seed=1)
     names = ("gender", "home", "field")
     positions = [table.domain.names.index(name) for name in names]
-    return Dataset(Domain([table.domain.attributes[p] for p in positions]), table.codes[:, positions])
+    return Dataset(
+        Domain([table.domain.attributes[p] for p in positions]), table.codes[:, positions]
+    )
 
 
 def digest(*arrays: np.ndarray) -> str:
@@ -70,11 +72,17 @@ def digest(*arrays: np.ndarray) -> str:
 
 def digests(mechanism: str) -> dict[str, str]:
     """Of the reports, and of their counts."""
-    batch = simulate(people(), make_campaign(people().domain, Terms(name="x"), WISHES[mechanism]), seed=2)
+    batch = simulate(
+        people(), make_campaign(people().domain, Terms(name="x"), WISHES[mechanism]), seed=2
+    )
     tables = count(batch).tables
-    views = np.array([sum(1 << position for position in view) for view in batch.views])[batch.view_index]
+    views = np.array([sum(1 << position for position in view) for view in batch.views])[
+        batch.view_index
+    ]
     return {
-        "reports": digest(batch.ids, batch.slots, views, batch.payloads.offsets, batch.payloads.bytes_used),
+        "reports": digest(
+            batch.ids, batch.slots, views, batch.payloads.offsets, batch.payloads.bytes_used
+        ),
         "counts": digest(*(tables[key].counts for key in sorted(tables))),
     }
 
@@ -87,7 +95,9 @@ def test_reports_and_counts_of_a_seed_are_those_of_every_machine(mechanism: str)
 def test_reports_and_counts_do_not_depend_on_the_processor(tmp_path: Path):
     """Compiled for the plainest processor of this kind."""
     code = "print(json.dumps({name: digests(name) for name in WISHES}))"
-    assert json.loads(said(code, NUMBA_CACHE_DIR=str(tmp_path), NUMBA_CPU_NAME="generic")) == DIGESTS
+    assert (
+        json.loads(said(code, NUMBA_CACHE_DIR=str(tmp_path), NUMBA_CPU_NAME="generic")) == DIGESTS
+    )
 
 
 # ---- publications
@@ -105,7 +115,9 @@ def said(code: str, **environment: str) -> str:
     here = [str(path) for path in Path(__file__).parents[:2]]
     code = f"import sys; sys.path[:0] = {here!r}; from test_determinism import *; {code}"
     whole = {**os.environ, **environment}
-    done = subprocess.run([sys.executable, "-c", code], env=whole, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=whole, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -113,13 +125,19 @@ def said(code: str, **environment: str) -> str:
 def published(directory: Path, cache: Path, **environment: str) -> dict[str, bytes]:
     """All files of the publications that a process of its own makes with this cache."""
     said(f"publications(Path({str(directory)!r}))", NUMBA_CACHE_DIR=str(cache), **environment)
-    found = {str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()}
+    found = {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
     shutil.rmtree(directory)
     return found
 
 
 def differing(first: dict[str, bytes], second: dict[str, bytes]) -> list[str]:
-    return [name for name in sorted(first.keys() | second.keys()) if first.get(name) != second.get(name)]
+    return [
+        name for name in sorted(first.keys() | second.keys()) if first.get(name) != second.get(name)
+    ]
 
 
 def test_a_publication_does_not_depend_on_what_is_cached(tmp_path: Path):
@@ -127,16 +145,31 @@ def test_a_publication_does_not_depend_on_what_is_cached(tmp_path: Path):
     cache = tmp_path / "cache"
     cold = published(tmp_path / "out", cache, PYTHONHASHSEED="1", OPENBLAS_NUM_THREADS="2")
     kernels = sorted(cache.rglob("*.nbi"))
-    assert any("best_strength" in kernel.name for kernel in kernels) and any("weigh" in kernel.name for kernel in kernels)
-    assert differing(cold, published(tmp_path / "out", cache, PYTHONHASHSEED="2", OPENBLAS_NUM_THREADS="1")) == []
+    assert any("best_strength" in kernel.name for kernel in kernels) and any(
+        "weigh" in kernel.name for kernel in kernels
+    )
+    assert (
+        differing(
+            cold, published(tmp_path / "out", cache, PYTHONHASHSEED="2", OPENBLAS_NUM_THREADS="1")
+        )
+        == []
+    )
     for kernel in kernels if FULL else [kernel for kernel in kernels if ".climb-" in kernel.name]:
         kernel.unlink()
-        assert differing(cold, published(tmp_path / "out", cache, PYTHONHASHSEED="3")) == [], kernel.name
+        assert differing(cold, published(tmp_path / "out", cache, PYTHONHASHSEED="3")) == [], (
+            kernel.name
+        )
 
 
-@pytest.mark.skipif(not FULL, reason="compiles everything again, for two more processors: LOPUB_FULL=1")
-@pytest.mark.parametrize("other", [{"NUMBA_CPU_NAME": "generic"}, {"OPENBLAS_CORETYPE": "Prescott"}])
-def test_a_publication_on_another_processor_differs_by_rounding_alone(tmp_path: Path, other: dict[str, str]):
+@pytest.mark.skipif(
+    not FULL, reason="compiles everything again, for two more processors: LOPUB_FULL=1"
+)
+@pytest.mark.parametrize(
+    "other", [{"NUMBA_CPU_NAME": "generic"}, {"OPENBLAS_CORETYPE": "Prescott"}]
+)
+def test_a_publication_on_another_processor_differs_by_rounding_alone(
+    tmp_path: Path, other: dict[str, str]
+):
     here = published(tmp_path / "out", tmp_path / "cache")
     there = published(tmp_path / "out", tmp_path / "cache", **other)
     for name in ("direct", "subset", "bloom"):
@@ -148,28 +181,71 @@ def test_a_publication_on_another_processor_differs_by_rounding_alone(tmp_path: 
 
 def cells(csv_file: bytes) -> np.ndarray:
     """The probabilities in a file of estimates."""
-    return np.array([float(row["probability"]) for row in csv.DictReader(csv_file.decode().splitlines())])
+    return np.array(
+        [float(row["probability"]) for row in csv.DictReader(csv_file.decode().splitlines())]
+    )
 
 
 # ---- the rules of `lopub.laws.compiling`
 
-KERNELS = sorted(path for path in SOURCE.rglob("*.py") if "from lopub.laws.compiling import" in path.read_text())
-ALLOWED = {"range", "len", "min", "max", "abs", "float", "int", "copy", "astype", "ones", "hash_lanes"}
+KERNELS = sorted(
+    path for path in SOURCE.rglob("*.py") if "from lopub.laws.compiling import" in path.read_text()
+)
+ALLOWED = {
+    "range",
+    "len",
+    "min",
+    "max",
+    "abs",
+    "float",
+    "int",
+    "copy",
+    "astype",
+    "ones",
+    "hash_lanes",
+}
 """What a kernel may call beside what is inlined into it: loops, single numbers, and copies. `ones` is an instruction, and
 `hash_lanes` some in a row, on integers."""
-ALLOWED_OF_NUMPY = {"empty", "zeros", "log", "sqrt", "float32", "float64", "uint64", "uint32", "uint8", "int64"}
+ALLOWED_OF_NUMPY = {
+    "empty",
+    "zeros",
+    "log",
+    "sqrt",
+    "float32",
+    "float64",
+    "uint64",
+    "uint32",
+    "uint8",
+    "int64",
+}
 
 
 def kernels_of(path: Path) -> dict[str, tuple[ast.FunctionDef, str]]:
     """By name: the compiled functions of a file, and how each is compiled."""
-    functions = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
+    functions = [
+        node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)
+    ]
     marks = {"compiled", "compiled_sums", "inlined_sums"}
-    return {f.name: (f, ast.unparse(d)) for f in functions for d in f.decorator_list if ast.unparse(d) in marks}
+    return {
+        f.name: (f, ast.unparse(d))
+        for f in functions
+        for d in f.decorator_list
+        if ast.unparse(d) in marks
+    }
 
 
 def test_all_files_with_kernels_are_checked():
     inference = {"kernels.py", "climb_kernels.py", "root_kernels.py"}
-    counting = {"columns.py", "bit_kernels.py", "repeats.py", "framed.py", "direct.py", "packed.py", "records.py", "hashing.py"}
+    counting = {
+        "columns.py",
+        "bit_kernels.py",
+        "repeats.py",
+        "framed.py",
+        "direct.py",
+        "packed.py",
+        "records.py",
+        "hashing.py",
+    }
     assert {path.name for path in KERNELS} == inference | counting
 
 
@@ -189,13 +265,23 @@ def test_a_kernel_calls_nothing_but_what_is_inlined_from_its_own_file(path: Path
 def test_no_loop_of_a_kernel_adds_up_floats_and_stores_into_an_array(path: Path):
     """Where arrays lie side by side, such a loop adds in another order: publications of one seed then differed at random."""
     for function, how in kernels_of(path).values():
-        loops = [node for node in ast.walk(function) if isinstance(node, ast.For)] if how != "compiled" else []
+        loops = (
+            [node for node in ast.walk(function) if isinstance(node, ast.For)]
+            if how != "compiled"
+            else []
+        )
         for loop in loops:
             inside = [node for node in ast.walk(loop) if node is not loop]
             if any(isinstance(node, ast.For) for node in inside):
                 continue
-            adds = any(isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) for node in inside)
-            stores = any(isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) for node in inside)
+            adds = any(
+                isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
+                for node in inside
+            )
+            stores = any(
+                isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+                for node in inside
+            )
             assert not (adds and stores), f"{path.name}: {function.name}, line {loop.lineno}"
 
 

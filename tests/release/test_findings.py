@@ -25,7 +25,12 @@ from lopub.release.findings import FALSE_STATEMENTS, findings_of
 
 def table_of(columns: list[np.ndarray]) -> Dataset:
     sizes = [int(column.max()) + 1 for column in columns]
-    domain = Domain(tuple(Categorical(name=f"q{i}", values=tuple(f"v{v}" for v in range(k))) for i, k in enumerate(sizes)))
+    domain = Domain(
+        tuple(
+            Categorical(name=f"q{i}", values=tuple(f"v{v}" for v in range(k)))
+            for i, k in enumerate(sizes)
+        )
+    )
     return Dataset(domain, np.stack(columns, axis=1))
 
 
@@ -56,14 +61,18 @@ def test_marginals_that_a_pair_knows_better_are_no_finding():
     found = findings_of(study, graph, pairs, silent)
     assert len(found.every) == len(graph.edges)
     assert found.least is not None
-    assert all(one.gain < found.least for one in found.every)  # by the gain alone, before anything has to be shown
+    assert all(
+        one.gain < found.least for one in found.every
+    )  # by the gain alone, before anything has to be shown
     assert not found.stated
 
 
 def test_a_dependence_loses_little_to_independence():
     rng = np.random.default_rng(3)
     first = rng.choice(4, 20_000, p=[0.97, 0.01, 0.01, 0.01])
-    second = np.where(rng.random(20_000) < 0.7, first, rng.choice(4, 20_000, p=[0.97, 0.01, 0.01, 0.01]))
+    second = np.where(
+        rng.random(20_000) < 0.7, first, rng.choice(4, 20_000, p=[0.97, 0.01, 0.01, 0.01])
+    )
     study = study_of(table_of([first, second, rng.integers(0, 3, 20_000)]), **ALL_AT_ONCE)
     gain = study.joint_of((0, 1)).fit.gain
     assert gain is not None and gain > 20
@@ -74,15 +83,22 @@ def test_independence_never_gains_less_than_nothing():
     study = study_of(skewed(2, n=300), epsilon=1)
     for pair in combinations(range(6), 2):
         own = study._own(pair)
-        assert independence_gain(study._basis.summary(own).covering(2), study._basis.independent(own)) >= 0
+        assert (
+            independence_gain(study._basis.summary(own).covering(2), study._basis.independent(own))
+            >= 0
+        )
 
 
 def test_the_rule_for_statements_asks_more_than_that_of_the_model():
     """The k largest of m are stated if each reaches log(m / (k 0.05)), k as large as can be; by hand."""
     gains = [9.0, 6.2, 5.0, *[0.0] * 42]
     assert least_gain(gains) == pytest.approx(math.log(45 / (3 * 0.3)))  # 3.9: all three
-    assert least_gain(gains, FALSE_STATEMENTS) == pytest.approx(math.log(45 / (2 * 0.05)))  # 6.1; three would need 5.7
-    assert least_gain(gains[1:], FALSE_STATEMENTS) == pytest.approx(math.log(44 / 0.05))  # 6.8: none
+    assert least_gain(gains, FALSE_STATEMENTS) == pytest.approx(
+        math.log(45 / (2 * 0.05))
+    )  # 6.1; three would need 5.7
+    assert least_gain(gains[1:], FALSE_STATEMENTS) == pytest.approx(
+        math.log(44 / 0.05)
+    )  # 6.8: none
 
 
 def pair_people(n: int = 6_000) -> Dataset:
@@ -90,7 +106,12 @@ def pair_people(n: int = 6_000) -> Dataset:
     rng = np.random.default_rng(4)
     first = rng.integers(0, 3, n)
     return table_of(
-        [first, np.where(rng.random(n) < 0.6, first, rng.integers(0, 3, n)), rng.integers(0, 2, n), rng.integers(0, 4, n)]
+        [
+            first,
+            np.where(rng.random(n) < 0.6, first, rng.integers(0, 3, n)),
+            rng.integers(0, 2, n),
+            rng.integers(0, 4, n),
+        ]
     )
 
 
@@ -104,21 +125,34 @@ def test_what_is_stated_is_what_there_is(published: Publication):
     contrast = published.findings.stated[0].contrast
     assert contrast is not None
     codes = pair_people().codes
-    group, answer = np.isin(codes[:, 0], contrast.group.codes), np.isin(codes[:, 1], contrast.answer.codes)
+    group, answer = (
+        np.isin(codes[:, 0], contrast.group.codes),
+        np.isin(codes[:, 1], contrast.answer.codes),
+    )
     assert contrast.within.low < answer[group].mean() < contrast.within.high
     assert contrast.outside.low < answer[~group].mean() < contrast.outside.high
 
 
 @pytest.mark.parametrize("shown", [None, (0.2, 0.5), (0.4, 0.6)])
-def test_what_cannot_be_shown_is_not_stated(monkeypatch: pytest.MonkeyPatch, shown: tuple[float, float] | None):
+def test_what_cannot_be_shown_is_not_stated(
+    monkeypatch: pytest.MonkeyPatch, shown: tuple[float, float] | None
+):
     """However large its gain: without a contrast, or where the intervals of its two shares overlap on either side."""
     study = study_of(pair_people(), epsilon=6)
     pairs = {(0, 1): study.joint_of((0, 1))}
     graph = gain_graph(4, {(0, 1): pairs[0, 1].fit.gain or 0.0})
     contrast = contrast_of(study, pairs[0, 1])
-    assert contrast is not None and contrast.is_clear and findings_of(study, graph, pairs, silent).stated
+    assert (
+        contrast is not None
+        and contrast.is_clear
+        and findings_of(study, graph, pairs, silent).stated
+    )
     unclear = (
-        None if shown is None else replace(contrast, within=Estimate(0.45, 0.1, *shown), outside=Estimate(0.45, 0.1, 0.3, 0.5))
+        None
+        if shown is None
+        else replace(
+            contrast, within=Estimate(0.45, 0.1, *shown), outside=Estimate(0.45, 0.1, 0.3, 0.5)
+        )
     )
     monkeypatch.setattr(findings, "contrast_of", lambda study, joint: unclear)
     found = findings_of(study, graph, pairs, silent)
@@ -127,7 +161,9 @@ def test_what_cannot_be_shown_is_not_stated(monkeypatch: pytest.MonkeyPatch, sho
 
 def test_findings_are_in_a_file_and_come_back(published: Publication, tmp_path: Path):
     published.save(tmp_path / "p")
-    rows = list(csv.DictReader((tmp_path / "p" / "estimates" / "findings.csv").read_text().splitlines()))
+    rows = list(
+        csv.DictReader((tmp_path / "p" / "estimates" / "findings.csv").read_text().splitlines())
+    )
     assert rows[0]["attribute_1"] == "q0" and rows[0]["stated"] == "yes"
     loaded = Publication.load(tmp_path / "p").findings
     assert loaded.least == published.findings.least
@@ -135,7 +171,10 @@ def test_findings_are_in_a_file_and_come_back(published: Publication, tmp_path: 
         assert (one.names, one.gain, one.is_stated) == (other.names, other.gain, other.is_stated)
         assert (one.contrast is None) == (other.contrast is None)
         if one.contrast and other.contrast:
-            assert (one.contrast.group, one.contrast.answer) == (other.contrast.group, other.contrast.answer)
+            assert (one.contrast.group, one.contrast.answer) == (
+                other.contrast.group,
+                other.contrast.answer,
+            )
             assert one.contrast.within.low == other.contrast.within.low
 
 
@@ -157,13 +196,19 @@ def test_intervals_of_a_contrast_allow_for_all_groups_that_there_were_to_choose_
     study = study_of(pair_people(), epsilon=6)
     contrast = contrast_of(study, study.joint_of((0, 1)))
     assert contrast is not None
-    assert deviations(contrast.group.attribute, contrast.answer.attribute) == pytest.approx(2.7729, abs=1e-4)  # 0.025 / 9
+    assert deviations(contrast.group.attribute, contrast.answer.attribute) == pytest.approx(
+        2.7729, abs=1e-4
+    )  # 0.025 / 9
     one, other = contrast.group.texts[0], contrast.answer.texts[0]
     asked = study.probability(f"q1 == '{other}'", given=f"q0 == '{one}'")
     assert asked.low is not None and asked.high is not None
     assert contrast.within.value == pytest.approx(asked.estimate)
-    assert contrast.within.high - contrast.within.low == pytest.approx((asked.high - asked.low) * 2.7729 / 1.96, rel=0.02)
+    assert contrast.within.high - contrast.within.low == pytest.approx(
+        (asked.high - asked.low) * 2.7729 / 1.96, rel=0.02
+    )
 
 
 def test_a_contrast_of_two_questions_with_two_answers_has_the_usual_interval():
-    assert deviations(Boolean(name="a"), Categorical(name="b", values=("no", "yes"))) == pytest.approx(1.96, abs=1e-3)
+    assert deviations(
+        Boolean(name="a"), Categorical(name="b", values=("no", "yes"))
+    ) == pytest.approx(1.96, abs=1e-3)

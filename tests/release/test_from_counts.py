@@ -35,8 +35,12 @@ SUFFICIENT = {
     "unary-all-jointly": WISHES["unary-all-jointly"],
     "direct-sample": WISHES["direct-sample"],
     "direct-sample-jointly": CampaignRequest(epsilon=5, mechanism="direct", view=Sample(2)),
-    "hashed-sample-jointly": CampaignRequest(epsilon=5, mechanism="hashed", view=Sample(2), jointly=True),
-    "subset-listed-jointly": CampaignRequest(epsilon=5, mechanism="subset", view=LISTED, jointly=True),
+    "hashed-sample-jointly": CampaignRequest(
+        epsilon=5, mechanism="hashed", view=Sample(2), jointly=True
+    ),
+    "subset-listed-jointly": CampaignRequest(
+        epsilon=5, mechanism="subset", view=LISTED, jointly=True
+    ),
 }
 INSUFFICIENT = {
     "direct-fill-jointly": CampaignRequest(epsilon=5, mechanism="direct", view=Fill(24)),
@@ -61,7 +65,10 @@ def checks(publication: Path) -> dict[str, str]:
 
 def without_checks(publication: Path) -> dict[str, bytes]:
     """The contents, without what is said of checks against fakes."""
-    found = {name: content.replace(UNCHECKED.encode(), b"") for name, content in contents(publication).items()}
+    found = {
+        name: content.replace(UNCHECKED.encode(), b"")
+        for name, content in contents(publication).items()
+    }
     manifest = json.loads(found["manifest.json"])
     manifest.pop("checks")
     manifest["files"].pop("report.html")
@@ -83,10 +90,14 @@ def test_counts_do_not_suffice_where_reports_say_more(name: str):
 
 
 def test_counts_do_not_suffice_for_the_structure_of_the_paper():
-    assert not counts_suffice(campaign_of(SUFFICIENT["direct-sample"]), PublishSettings(structure="paper"))
+    assert not counts_suffice(
+        campaign_of(SUFFICIENT["direct-sample"]), PublishSettings(structure="paper")
+    )
 
 
-def test_the_command_publishes_the_same_without_holding_the_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_command_publishes_the_same_without_holding_the_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """With reports that are there twice, or contradict an earlier one on another day: they must not move the days."""
     batch = batch_of(SUFFICIENT["subset-sample-jointly"])
     days = replace(batch, slots=np.arange(20_000, 20_000 + len(batch), dtype=np.uint32))
@@ -100,11 +111,20 @@ def test_the_command_publishes_the_same_without_holding_the_reports(tmp_path: Pa
 
     monkeypatch.setattr(ReportBatch, "load", refuse)
     monkeypatch.setattr(ReportBatch, "gathered", refuse)
-    told = done(lopub("publish", "reports.parquet", "-o", "streamed", "--rows", "100", cwd=tmp_path))
-    assert "the checks for ones, repeats, drift were not made: counts alone were read" in told.stderr
+    told = done(
+        lopub("publish", "reports.parquet", "-o", "streamed", "--rows", "100", cwd=tmp_path)
+    )
+    assert (
+        "the checks for ones, repeats, drift were not made: counts alone were read" in told.stderr
+    )
     assert without_checks(tmp_path / "loaded") == without_checks(tmp_path / "streamed")
     assert set(checks(tmp_path / "loaded").values()) == {MADE}
-    assert checks(tmp_path / "streamed") == {COVERAGE: MADE, ONES: NO_REPORTS, REPEATS: NO_REPORTS, DRIFT: NO_REPORTS}
+    assert checks(tmp_path / "streamed") == {
+        COVERAGE: MADE,
+        ONES: NO_REPORTS,
+        REPEATS: NO_REPORTS,
+        DRIFT: NO_REPORTS,
+    }
     pages = [(tmp_path / each / "report.html").read_text() for each in ("loaded", "streamed")]
     assert [UNCHECKED in page for page in pages] == [False, True]
     assert load_publication(tmp_path / "streamed").checks == checks(tmp_path / "streamed")

@@ -29,7 +29,9 @@ def publication(reports: fakes.ReportBatch) -> Publication:
     return publish(reports, leave_out=DAYS, rows=100)
 
 
-def test_the_rest_is_published_as_if_there_were_nothing_else(reports: fakes.ReportBatch, publication: Publication):
+def test_the_rest_is_published_as_if_there_were_nothing_else(
+    reports: fakes.ReportBatch, publication: Publication
+):
     kept = publish(reports[np.isin(reports.slots, [FIRST, FIRST + 3])], rows=100)
     assert (publication.n_reports, publication.n_left_out, kept.n_left_out) == (600, 900, 0)
     for one, other in zip(publication.marginals, kept.marginals, strict=True):
@@ -39,20 +41,31 @@ def test_the_rest_is_published_as_if_there_were_nothing_else(reports: fakes.Repo
 def test_the_rule_stands_in_the_manifest_and_on_the_page(publication: Publication, tmp_path: Path):
     publication.save(tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["reports"]["left_out"] == 900 and manifest["settings"]["leave_out"] == list(DAYS)
-    assert "of 2026-03-02..2026-03-03, 2026-03-05 were left out" in (tmp_path / "out" / "report.html").read_text()
-    assert "900 reports of 2026-03-02..2026-03-03, 2026-03-05 were left out, as was asked for" in notices_of(publication)
+    assert manifest["reports"]["left_out"] == 900 and manifest["settings"]["leave_out"] == list(
+        DAYS
+    )
+    assert (
+        "of 2026-03-02..2026-03-03, 2026-03-05 were left out"
+        in (tmp_path / "out" / "report.html").read_text()
+    )
+    assert (
+        "900 reports of 2026-03-02..2026-03-03, 2026-03-05 were left out, as was asked for"
+        in notices_of(publication)
+    )
     again = Publication.load(tmp_path / "out")
     assert (again.n_left_out, again.settings.leave_out) == (900, DAYS)
 
 
 def test_counts_do_not_tell_days(reports: fakes.ReportBatch):
-    with pytest.raises(NeedsReports, match="counts do not tell days apart; leave_out needs the reports"):
+    with pytest.raises(
+        NeedsReports, match="counts do not tell days apart; leave_out needs the reports"
+    ):
         publish(count(reports), leave_out=DAYS)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("yesterday", "days are written as"), ("2026-03-05..2026-03-04", "the first comes first")]
+    ("text", "said"),
+    [("yesterday", "days are written as"), ("2026-03-05..2026-03-04", "the first comes first")],
 )
 def test_what_is_not_days_is_refused(reports: fakes.ReportBatch, text: str, said: str):
     with pytest.raises(DomainError, match=said):

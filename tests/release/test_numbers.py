@@ -33,7 +33,11 @@ def people(n: int = 4000, seed: int = 1) -> Dataset:
 
 
 def batch(n: int = 4000, seed: int = 1, epsilon: float = 6) -> ReportBatch:
-    return simulate(people(n, seed), make_campaign(DOMAIN, Terms(name="numbers"), CampaignRequest(epsilon=epsilon)), seed=seed)
+    return simulate(
+        people(n, seed),
+        make_campaign(DOMAIN, Terms(name="numbers"), CampaignRequest(epsilon=epsilon)),
+        seed=seed,
+    )
 
 
 # ---- statistics
@@ -43,12 +47,19 @@ def test_statistics_by_hand():
     marginal, nothing = np.array([0.1, 0.2, 0.4, 0.2, 0.1]), np.zeros((5, 5))
     found = {row.name: row for row in statistics_of(AGE, marginal, nothing)}
     assert found["mean"].value == pytest.approx(22)
-    assert (found["lower quartile"].value, found["median"].value, found["upper quartile"].value) == (21, 22, 23)
+    assert (
+        found["lower quartile"].value,
+        found["median"].value,
+        found["upper quartile"].value,
+    ) == (21, 22, 23)
     assert found["mean"].low == found["mean"].high == found["mean"].value
 
 
 def test_bins_count_with_their_middle_and_run_evenly_among_those_who_answered():
-    found = {row.name: row for row in statistics_of(HEIGHT, np.array([0.45, 0.225, 0.225, 0.1]), np.zeros((4, 4)))}
+    found = {
+        row.name: row
+        for row in statistics_of(HEIGHT, np.array([0.45, 0.225, 0.225, 0.1]), np.zeros((4, 4)))
+    }
     assert found["mean"].value == pytest.approx(0.5 * 1.25 + 0.25 * 1.75 + 0.25 * 3)
     assert found["median"].value == pytest.approx(1.5)
     assert found["lower quartile"].value == pytest.approx(1.25)
@@ -69,7 +80,9 @@ def test_quantiles_lie_within_their_intervals():
 
 
 YEAR = IntegerRange(name="year", minimum=2019, maximum=2026)
-YEARS = np.array([0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.21, 0.24])  # three of four up to 2025, just so
+YEARS = np.array(
+    [0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.21, 0.24]
+)  # three of four up to 2025, just so
 CHILDREN = IntegerRange(name="children", minimum=0, maximum=4, missing=True)
 CHILDREN_SHARES = np.array([0.43, 0.2, 0.2, 0.05, 0.02, 0.1])
 INCOME = Binned(name="income", edges=("0", "10", "20", "40", "80", "160", "1000"))
@@ -90,7 +103,10 @@ def truths() -> dict[tuple[str, str], float]:
     income = incomes(1_000_000, np.random.default_rng(0))
     found = {("income", name): float(np.quantile(income, level)) for name, level in LEVELS.items()}
     found["income", "mean"] = float(income.mean())
-    for attribute, shares in ((YEAR, YEARS), (CHILDREN, CHILDREN_SHARES[:-1] / CHILDREN_SHARES[:-1].sum())):
+    for attribute, shares in (
+        (YEAR, YEARS),
+        (CHILDREN, CHILDREN_SHARES[:-1] / CHILDREN_SHARES[:-1].sum()),
+    ):
         numbers = attribute.minimum + np.arange(len(shares))
         found[attribute.name, "mean"] = float(shares @ numbers)
         for name, level in LEVELS.items():
@@ -103,36 +119,63 @@ def test_intervals_of_means_and_quantiles_cover_the_truth(jointly: bool):
     """Whole numbers with heavy atoms, and skewed numbers in bins. The share at the estimated quantile alone does not tell how far
     it may be off: the upper quartile beside the last number was covered in 63 of 100 reruns. Nor are bins filled evenly: medians
     were covered in 33, means in none."""
-    campaign = make_campaign(NUMBERS, Terms(name="numbers"), CampaignRequest(epsilon=6, mechanism="direct", jointly=jointly))
+    campaign = make_campaign(
+        NUMBERS,
+        Terms(name="numbers"),
+        CampaignRequest(epsilon=6, mechanism="direct", jointly=jointly),
+    )
     truth = truths()
     hits, widths = dict.fromkeys(truth, 0), dict.fromkeys(truth, 0.0)
     for seed in range(RERUNS):
         rng = np.random.default_rng([seed, 9])
         income = np.searchsorted(INCOME.bounds, incomes(1500, rng)) - 1
-        years, children = (rng.choice(len(shares), 1500, p=shares) for shares in (YEARS, CHILDREN_SHARES))
-        study = Study(simulate(Dataset(NUMBERS, np.stack([years, children, income], axis=1)), campaign, seed=seed))
+        years, children = (
+            rng.choice(len(shares), 1500, p=shares) for shares in (YEARS, CHILDREN_SHARES)
+        )
+        study = Study(
+            simulate(
+                Dataset(NUMBERS, np.stack([years, children, income], axis=1)), campaign, seed=seed
+            )
+        )
         for position, attribute in enumerate(study.domain.attributes):
-            for row in statistics_of(attribute, study.marginal(position), study.marginal_covariance(position)):
+            for row in statistics_of(
+                attribute, study.marginal(position), study.marginal_covariance(position)
+            ):
                 assert row.low <= row.value <= row.high
-                hits[row.attribute, row.name] += row.low <= truth[row.attribute, row.name] <= row.high
+                hits[row.attribute, row.name] += (
+                    row.low <= truth[row.attribute, row.name] <= row.high
+                )
                 widths[row.attribute, row.name] += (row.high - row.low) / RERUNS
     assert min(hits.values()) >= FEWEST, hits
-    assert widths["year", "mean"] < 0.6 and widths["year", "upper quartile"] < 1.5 and widths["income", "median"] < 40, widths
+    assert (
+        widths["year", "mean"] < 0.6
+        and widths["year", "upper quartile"] < 1.5
+        and widths["income", "median"] < 40
+    ), widths
 
 
 def test_a_quartile_beside_the_last_number_knows_that_it_may_be_the_one_before():
     shares = np.array([0.1, 0.2, 0.44, 0.01, 0.25])
     covariance = 0.0004 * (np.eye(5) - 0.2)
-    upper = next(row for row in statistics_of(AGE, shares, covariance) if row.name == "upper quartile")
+    upper = next(
+        row for row in statistics_of(AGE, shares, covariance) if row.name == "upper quartile"
+    )
     assert (upper.low, upper.high) == (22, 24)
-    certain = next(row for row in statistics_of(AGE, shares, np.zeros((5, 5))) if row.name == "upper quartile")
+    certain = next(
+        row for row in statistics_of(AGE, shares, np.zeros((5, 5))) if row.name == "upper quartile"
+    )
     assert (certain.value, certain.low) == (23, 23)
 
 
 def test_an_interval_of_a_binned_quantile_is_made_of_whole_bins():
-    found = {row.name: row for row in statistics_of(HEIGHT, np.array([0.3, 0.4, 0.2, 0.1]), np.zeros((4, 4)))}
+    found = {
+        row.name: row
+        for row in statistics_of(HEIGHT, np.array([0.3, 0.4, 0.2, 0.1]), np.zeros((4, 4)))
+    }
     assert (found["median"].low, found["median"].high) == (1.5, 2)
-    assert (found["mean"].low, found["mean"].high) == pytest.approx(((3 + 6 + 4) / 9, (4.5 + 8 + 8) / 9))
+    assert (found["mean"].low, found["mean"].high) == pytest.approx(
+        ((3 + 6 + 4) / 9, (4.5 + 8 + 8) / 9)
+    )
 
 
 def test_where_nothing_is_known_an_interval_is_everything():
@@ -149,18 +192,31 @@ def test_published_means_and_quartiles_are_those_that_a_question_gives():
         ("height", "mean"),
     }
     for row in publication.statistics:
-        answer = study.mean(row.attribute) if row.name == "mean" else study.quantile(row.attribute, QUANTILES[row.name])
+        answer = (
+            study.mean(row.attribute)
+            if row.name == "mean"
+            else study.quantile(row.attribute, QUANTILES[row.name])
+        )
         assert (row.value, row.low, row.high) == (answer.estimate, answer.low, answer.high)
 
 
 def test_a_figure_stays_where_the_question_is_refused_and_goes_where_it_has_no_end():
-    rows = [Statistic("age", "mean", 22.0, 20.0, 24.0), Statistic("age", "median", 22.0, 20.0, 24.0)]
+    rows = [
+        Statistic("age", "mean", 22.0, 20.0, 24.0),
+        Statistic("age", "median", 22.0, 20.0, 24.0),
+    ]
     few = Study(batch(20))
     assert few.mean("age").how == "refused"
     assert list(as_asked(rows, few)) == rows
     open_ended = Domain((Binned(name="wage", edges=("0", "10", "inf")),))
     wages = Dataset(open_ended, np.array([[0]] * 350 + [[1]] * 650))
-    study = Study(simulate(wages, make_campaign(open_ended, Terms(name="wages"), CampaignRequest(epsilon=0.5)), seed=2))
+    study = Study(
+        simulate(
+            wages,
+            make_campaign(open_ended, Terms(name="wages"), CampaignRequest(epsilon=0.5)),
+            seed=2,
+        )
+    )
     answer = study.quantile("wage", 0.25)
     assert answer.estimate is not None and answer.high == np.inf
     assert list(as_asked([Statistic("wage", "lower quartile", 5.0, 0.0, 10.0)], study)) == []
@@ -182,20 +238,31 @@ def test_a_figure_stays_where_the_question_is_refused_and_goes_where_it_has_no_e
         ((-12000, -12500, -11000), ["-12,000", "-12,500", "-11,000"]),
     ],
 )
-def test_figures_are_printed_with_the_digits_that_their_interval_needs(figures: tuple[float, ...], shown: list[str]):
+def test_figures_are_printed_with_the_digits_that_their_interval_needs(
+    figures: tuple[float, ...], shown: list[str]
+):
     form = shown_form(Statistic("x", "mean", *figures))
     assert [f"{figure:{form}}" for figure in figures] == shown
 
 
 def test_the_page_prints_the_ends_of_an_interval_apart_from_the_estimate():
     publication = publish(
-        simulate(people(), make_campaign(DOMAIN, Terms(name="numbers"), CampaignRequest(epsilon=12)), seed=1), rows=10
+        simulate(
+            people(),
+            make_campaign(DOMAIN, Terms(name="numbers"), CampaignRequest(epsilon=12)),
+            seed=1,
+        ),
+        rows=10,
     )
     page = report_html(publication).decode()
-    mean = next(row for row in publication.statistics if (row.attribute, row.name) == ("age", "mean"))
+    mean = next(
+        row for row in publication.statistics if (row.attribute, row.name) == ("age", "mean")
+    )
     for figure in (mean.value, mean.low, mean.high):
         assert f'<data value="{figure!r}">{figure:{shown_form(mean)}}</data>' in page
-    assert len({f"{figure:{shown_form(mean)}}" for figure in (mean.value, mean.low, mean.high)}) == 3
+    assert (
+        len({f"{figure:{shown_form(mean)}}" for figure in (mean.value, mean.low, mean.high)}) == 3
+    )
     assert page.count("Of each number only the range is known in which it lies") == 1
 
 
@@ -234,7 +301,11 @@ def test_copies_are_independent_tables_of_one_model(tmp_path: Path):
     assert not (publication.copies[0].codes == publication.copies[1].codes).all()
     publication.save(tmp_path / "p")
     names = sorted(path.name for path in (tmp_path / "p" / "data").iterdir())
-    assert [name for name in names if name.endswith("csv")] == ["synthetic-2.csv", "synthetic-3.csv", "synthetic.csv"]
+    assert [name for name in names if name.endswith("csv")] == [
+        "synthetic-2.csv",
+        "synthetic-3.csv",
+        "synthetic.csv",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +334,9 @@ def test_a_public_margin_takes_the_place_of_the_estimate():
     city = next(one for one in publication.marginals if one.names == ("city",))
     assert city.probabilities == pytest.approx([0.7, 0.2, 0.1])
     assert publication.margins == (("city",),)
-    assert publication.synthetic.counts(("city",)) / 20_000 == pytest.approx([0.7, 0.2, 0.1], abs=0.002)
+    assert publication.synthetic.counts(("city",)) / 20_000 == pytest.approx(
+        [0.7, 0.2, 0.1], abs=0.002
+    )
 
 
 def test_pairs_are_raked_to_a_public_margin():
@@ -282,18 +355,28 @@ def test_a_public_pair_is_taken_as_it_is():
     assert found.marginal(("age", "city")).probabilities == pytest.approx(joint)
 
 
-@pytest.mark.parametrize("settings", [{}, {"structure": "paper", "phi": 0}], ids=["calibrated", "paper"])
+@pytest.mark.parametrize(
+    "settings", [{}, {"structure": "paper", "phi": 0}], ids=["calibrated", "paper"]
+)
 def test_a_public_margin_is_in_the_table_whatever_the_structure(settings: dict[str, object]):
-    publication = publish(batch(), margins=[margin(CITY, shares=[0.7, 0.2, 0.1])], rows=20_000, **settings)
-    assert publication.synthetic.counts(("city",)) / 20_000 == pytest.approx([0.7, 0.2, 0.1], abs=0.002)
+    publication = publish(
+        batch(), margins=[margin(CITY, shares=[0.7, 0.2, 0.1])], rows=20_000, **settings
+    )
+    assert publication.synthetic.counts(("city",)) / 20_000 == pytest.approx(
+        [0.7, 0.2, 0.1], abs=0.002
+    )
 
 
 @pytest.mark.parametrize("settings", [{}, {"structure": "paper"}], ids=["calibrated", "paper"])
-def test_a_public_pair_is_in_the_table_though_the_reports_show_no_dependence(settings: dict[str, object]):
+def test_a_public_pair_is_in_the_table_though_the_reports_show_no_dependence(
+    settings: dict[str, object],
+):
     joint = np.outer([0.2] * 5, [0.5, 0.3, 0.2])
     joint[0] = [0.0, 0.0, 0.2]
     joint /= joint.sum()
-    publication = publish(batch(), margins=[margin(AGE, CITY, shares=joint)], rows=20_000, **settings)
+    publication = publish(
+        batch(), margins=[margin(AGE, CITY, shares=joint)], rows=20_000, **settings
+    )
     assert publication.synthetic.counts(("age", "city")) / 20_000 == pytest.approx(joint, abs=0.004)
     assert not any(set(pair) == {"age", "city"} for pair in independent_pairs(publication))
 
@@ -319,7 +402,9 @@ def test_mostly_noise_is_told_on_top():
 
 
 def test_a_large_epsilon_is_told_on_top():
-    assert any("nearly certain" in warning for warning in warnings_of(publish(batch(300, epsilon=9))))
+    assert any(
+        "nearly certain" in warning for warning in warnings_of(publish(batch(300, epsilon=9)))
+    )
 
 
 def test_certainty_never_reads_a_hundred_per_cent():
@@ -344,10 +429,16 @@ def test_a_better_margin_makes_a_better_table():
     [
         ([margin(CITY, shares=[0.7, 0.2, 0.1])] * 2, "two public margins are of city"),
         (
-            [margin(CITY, shares=[0.7, 0.2, 0.1]), margin(AGE, CITY, shares=np.full((5, 3), 1 / 15))],
+            [
+                margin(CITY, shares=[0.7, 0.2, 0.1]),
+                margin(AGE, CITY, shares=np.full((5, 3), 1 / 15)),
+            ],
             "the public margins contradict each other about attribute 'city'",
         ),
-        ([margin(HEIGHT, AGE, CITY, shares=np.full((4, 5, 3), 1 / 60))], "a public margin is of one or two attributes, got 3"),
+        (
+            [margin(HEIGHT, AGE, CITY, shares=np.full((4, 5, 3), 1 / 60))],
+            "a public margin is of one or two attributes, got 3",
+        ),
     ],
 )
 def test_margins_that_cannot_be_are_refused(margins: list[JointDistribution], words: str):
@@ -358,7 +449,10 @@ def test_margins_that_cannot_be_are_refused(margins: list[JointDistribution], wo
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("city,probability\na,0.7\nb,0.2\nz,0.1\n", "line 4 is not a cell of city with a probability"),
+        (
+            "city,probability\na,0.7\nb,0.2\nz,0.1\n",
+            "line 4 is not a cell of city with a probability",
+        ),
         ("city,probability\na,0.7\nb,0.2\n", "sum to 1, got a sum of 0.9"),
         ("town,probability\na,1\n", "there is no attribute 'town'"),
         ("city,share\na,1\n", "has no column 'probability'"),

@@ -41,7 +41,13 @@ from lopub.release.render.package import package_files, package_licence
 from lopub.release.render.wording import day_of
 
 SLOT = (date(2026, 5, 31) - date(1970, 1, 1)).days
-DESCRIPTORS = ["MODEL_CARD.md", "croissant.json", "datapackage.json", "dp-deployment.yaml", "metadata.sdv.json"]
+DESCRIPTORS = [
+    "MODEL_CARD.md",
+    "croissant.json",
+    "datapackage.json",
+    "dp-deployment.yaml",
+    "metadata.sdv.json",
+]
 TERMS = Terms(
     name="town.survey_1",
     title="How the town\nlives",
@@ -50,7 +56,13 @@ TERMS = Terms(
 )
 PLAIN = Domain(
     (
-        Categorical(name="home", values=("rents", "owns"), title="Home", question="Do you rent?", labels={"rents": "I rent"}),
+        Categorical(
+            name="home",
+            values=("rents", "owns"),
+            title="Home",
+            question="Do you rent?",
+            labels={"rents": "I rent"},
+        ),
         Boolean(name="car", missing=True),
         IntegerRange(name="rooms", minimum=1, maximum=4, missing=True),
         Binned(name="income", edges=("0", "1000", "2500.5", "9000"), missing=True),
@@ -97,18 +109,27 @@ def answers(domain: Domain, n: int = 1500) -> Dataset:
     rng = np.random.default_rng(3)
     columns = [rng.integers(domain.sizes[0], size=n)]
     for size in domain.sizes[1:]:
-        columns.append(np.where(rng.random(n) < 0.75, columns[-1] % size, rng.integers(size, size=n)))
+        columns.append(
+            np.where(rng.random(n) < 0.75, columns[-1] % size, rng.integers(size, size=n))
+        )
     return Dataset(domain, np.stack(columns, axis=1))
 
 
 def batch_of(domain: Domain, terms: Terms, slot: int | None = SLOT) -> ReportBatch:
-    return simulate(answers(domain), make_campaign(domain, terms, CampaignRequest(epsilon=7)), seed=1, slot=slot)
+    return simulate(
+        answers(domain), make_campaign(domain, terms, CampaignRequest(epsilon=7)), seed=1, slot=slot
+    )
 
 
 @cache
 def publication_of(kind: str) -> Publication:
     if kind == "hostile":
-        terms = Terms(name="x", title='<i>"no"</i> | # \u202e', description="---\n- a\n\x00", licence="free for all: see <me>")
+        terms = Terms(
+            name="x",
+            title='<i>"no"</i> | # \u202e',
+            description="---\n- a\n\x00",
+            licence="free for all: see <me>",
+        )
         return publish(batch_of(HOSTILE, terms), rows=60, most_cells=30, seed=2)
     if kind == "bare":
         return publish(batch_of(PLAIN, Terms(name="bare"), slot=None), rows=50)
@@ -147,7 +168,9 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_descriptors_are_there_with_their_hashes_in_the_manifest(written: dict[str, Path], kind: str):
+def test_descriptors_are_there_with_their_hashes_in_the_manifest(
+    written: dict[str, Path], kind: str
+):
     files = read(written[kind], "manifest.json")["files"]
     for name in DESCRIPTORS:
         assert files[name] == hashlib.sha256((written[kind] / name).read_bytes()).hexdigest()
@@ -163,7 +186,9 @@ def test_the_same_publication_gives_the_same_bytes(written: dict[str, Path], kin
 def test_without_a_day_on_any_report_no_day_is_made_up(written: dict[str, Path]):
     assert "datePublished" not in read(written["bare"], "croissant.json")
     for name in DESCRIPTORS:
-        assert not re.search(r"\b(19|20)\d\d-\d\d-\d\d\b", (written["bare"] / name).read_text(encoding="utf-8")), name
+        assert not re.search(
+            r"\b(19|20)\d\d-\d\d-\d\d\b", (written["bare"] / name).read_text(encoding="utf-8")
+        ), name
 
 
 def test_days_are_those_of_the_reports(written: dict[str, Path]):
@@ -188,7 +213,9 @@ def test_frictionless_finds_nothing_wrong(written: dict[str, Path], kind: str):
     assert n_rows["synthetic"] == len(publication_of(kind).synthetic)
 
 
-@pytest.mark.parametrize("damaged", ["data/synthetic.csv", "data/synthetic.parquet", "estimates/pairs.csv"])
+@pytest.mark.parametrize(
+    "damaged", ["data/synthetic.csv", "data/synthetic.parquet", "estimates/pairs.csv"]
+)
 def test_frictionless_finds_a_changed_file(tmp_path: Path, damaged: str):
     publication_of("ordinary").save(tmp_path / "out")
     with open(tmp_path / "out" / damaged, "ab") as file:
@@ -199,8 +226,13 @@ def test_frictionless_finds_a_changed_file(tmp_path: Path, damaged: str):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_table_is_a_resource_with_its_size_and_hash(written: dict[str, Path], kind: str):
     hashes = read(written[kind], "manifest.json")["files"]
-    resources = {resource["path"]: resource for resource in read(written[kind], "datapackage.json")["resources"]}
-    assert sorted(resources) == sorted(path for path in hashes if path.endswith((".csv", ".parquet")))
+    resources = {
+        resource["path"]: resource
+        for resource in read(written[kind], "datapackage.json")["resources"]
+    }
+    assert sorted(resources) == sorted(
+        path for path in hashes if path.endswith((".csv", ".parquet"))
+    )
     for path, resource in resources.items():
         assert resource["hash"] == f"sha256:{hashes[path]}"
         assert resource["bytes"] == (written[kind] / path).stat().st_size
@@ -228,7 +260,9 @@ def test_drawn_numbers_are_numbers(written: dict[str, Path]):
     income = fields_of(written["drawn"])["income"]
     assert income["type"] == "number"
     assert income["constraints"] == {"required": False, "minimum": 0.0, "maximum": 9000.0}
-    assert "synthetic-3" in {resource["name"] for resource in read(written["drawn"], "datapackage.json")["resources"]}
+    assert "synthetic-3" in {
+        resource["name"] for resource in read(written["drawn"], "datapackage.json")["resources"]
+    }
 
 
 @pytest.mark.parametrize("kind", ["ordinary", "drawn"])
@@ -262,7 +296,12 @@ TEXT: dict[str, Any] = {"type": "string"}
 
 
 def members(properties: dict[str, Any], required: str = "") -> dict[str, Any]:
-    return {"type": "object", "additionalProperties": False, "properties": properties, "required": required.split()}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+        "required": required.split(),
+    }
 
 
 def one_of(*values: Any) -> dict[str, Any]:
@@ -272,7 +311,10 @@ def one_of(*values: Any) -> dict[str, Any]:
 CURATOR = {
     "type": "object",
     "required": ["data_curator_name", "data_curator_type"],
-    "properties": {"data_curator_name": TEXT, "data_curator_type": one_of("Government", "Industry", "Nonprofit")},
+    "properties": {
+        "data_curator_name": TEXT,
+        "data_curator_type": one_of("Government", "Industry", "Nonprofit"),
+    },
 }
 BASIC = {
     "name": TEXT,
@@ -280,14 +322,23 @@ BASIC = {
     "description": TEXT,
     "intended_use": TEXT,
     "data_product_type": one_of(
-        "Summary statistics", "Machine learning model", "Dataset", "Synthetic data", "Interactive API", "SQL queries"
+        "Summary statistics",
+        "Machine learning model",
+        "Dataset",
+        "Synthetic data",
+        "Interactive API",
+        "SQL queries",
     ),
     "data_product_region": TEXT,
-    "data_product_sector": one_of("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"),
+    "data_product_sector": one_of(
+        "Technology", "Healthcare", "Education", "Government", "Energy", "Finance"
+    ),
     "publication_date": {"type": "string", "format": "date"},
 }
 VARIANT = {
-    "variant_name": one_of("Pure DP", "Approximate DP", "Zero-concentrated DP", "Renyi DP", "Custom"),
+    "variant_name": one_of(
+        "Pure DP", "Approximate DP", "Zero-concentrated DP", "Renyi DP", "Custom"
+    ),
     "data_domain": TEXT,
     "unprotected_quantities": TEXT,
 }
@@ -296,7 +347,11 @@ LOSS = {
     "privacy_unit_details": TEXT,
     "number_of_privacy_units": {"type": "integer"},
     "privacy_parameters": members(
-        {"epsilon": {"type": "number"}, "delta": {"type": ["number", "string"]}, "rho": {"type": "number"}}
+        {
+            "epsilon": {"type": "number"},
+            "delta": {"type": ["number", "string"]},
+            "rho": {"type": "number"},
+        }
     ),
     "privacy_parameters_details": {},
 }
@@ -324,20 +379,32 @@ IMPLEMENTATION = {
 ADMINISTRATIVE = {
     "evidence_sources": {"type": "object"},
     "status": one_of(
-        "Converted", "Draft", "Pending", "Changes Required", "Approved", "Approved (Update Requested)", "Approved (Pending)"
+        "Converted",
+        "Draft",
+        "Pending",
+        "Changes Required",
+        "Approved",
+        "Approved (Update Requested)",
+        "Approved (Pending)",
     ),
     "registry_authors": {"type": "array", "items": TEXT, "minItems": 1},
     "tier": one_of(1, 2, 3),
 }
 DEPLOYMENT = {
-    "basic": members(BASIC, "name data_curators description intended_use data_product_type data_product_region publication_date"),
+    "basic": members(
+        BASIC,
+        "name data_curators description intended_use data_product_type data_product_region publication_date",
+    ),
     "dp_variant": members(VARIANT),
     "privacy_loss": members(LOSS),
     "deployment_model": members(MODEL),
     "implementation": members(IMPLEMENTATION),
     "administrative": members(ADMINISTRATIVE, "status registry_authors tier"),
 }
-REGISTRY = members({"url_slug": TEXT, "deployment": members(DEPLOYMENT, "basic administrative")}, "url_slug deployment")
+REGISTRY = members(
+    {"url_slug": TEXT, "deployment": members(DEPLOYMENT, "basic administrative")},
+    "url_slug deployment",
+)
 """The facts of schemas/deployments-schema.yaml in https://github.com/opendp/deployments-registry-data, as of its commit 057e5d81:
 names, their order, types, choices and what is required. Its check uses JSON Schema draft 7 with formats, as we do."""
 
@@ -362,15 +429,22 @@ def filled_in(entry: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_entry_is_what_the_registry_takes_once_the_steward_filled_it_in(written: dict[str, Path], kind: str):
+def test_the_entry_is_what_the_registry_takes_once_the_steward_filled_it_in(
+    written: dict[str, Path], kind: str
+):
     assert mistakes(filled_in(entry_in(written[kind]))) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_registry_refuses_the_entry_until_the_curator_is_named(written: dict[str, Path], kind: str):
+def test_the_registry_refuses_the_entry_until_the_curator_is_named(
+    written: dict[str, Path], kind: str
+):
     """No guess stands in for who published the data: that would be a false statement in a public register."""
     dates = ["deployment/basic/publication_date"] if kind == "bare" else []
-    assert mistakes(entry_in(written[kind])) == ["deployment/basic/data_curators/0/data_curator_type", *dates]
+    assert mistakes(entry_in(written[kind])) == [
+        "deployment/basic/data_curators/0/data_curator_type",
+        *dates,
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -389,9 +463,14 @@ def test_members_stand_in_the_order_of_the_registry(written: dict[str, Path]):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_entry_states_the_numbers_of_the_manifest(written: dict[str, Path], kind: str):
     manifest, parts = read(written[kind], "manifest.json"), entry_in(written[kind])["deployment"]
-    assert parts["privacy_loss"]["privacy_parameters"] == {"epsilon": manifest["campaign"]["epsilon"]}
+    assert parts["privacy_loss"]["privacy_parameters"] == {
+        "epsilon": manifest["campaign"]["epsilon"]
+    }
     assert parts["privacy_loss"]["number_of_privacy_units"] == manifest["reports"]["accepted"]
-    assert (parts["deployment_model"]["model_name"], parts["dp_variant"]["variant_name"]) == ("Local", "Pure DP")
+    assert (parts["deployment_model"]["model_name"], parts["dp_variant"]["variant_name"]) == (
+        "Local",
+        "Pure DP",
+    )
     assert manifest["campaign"]["id"] in parts["implementation"]["additional_information"]
 
 
@@ -432,22 +511,34 @@ print(json.dumps(found))
 def checked(written: dict[str, Path]) -> dict[str, Any]:
     """What mlcroissant says of every kind of publication."""
     python = python_with("mlcroissant>=1.0")
-    said = json.loads(output_of(python, CROISSANT_CHECK, *(str(path / "croissant.json") for path in written.values())))
+    said = json.loads(
+        output_of(
+            python, CROISSANT_CHECK, *(str(path / "croissant.json") for path in written.values())
+        )
+    )
     return dict(zip(written, said.values(), strict=True))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_mlcroissant_finds_no_error(checked: dict[str, Any], kind: str):
-    recommended = {re.search(r"schema.org/(\w+)", warning)[1] for warning in checked[kind]["warnings"]}  # type: ignore[index]
+    recommended = {
+        re.search(r"schema.org/(\w+)", warning)[1] for warning in checked[kind]["warnings"]
+    }  # type: ignore[index]
     assert checked[kind]["errors"] == []
     assert recommended <= {"datePublished", "license"}
 
 
 @pytest.mark.parametrize("kind", ["ordinary", "counts", "drawn"])
-def test_mlcroissant_loads_the_records_of_the_table(checked: dict[str, Any], written: dict[str, Path], kind: str):
+def test_mlcroissant_loads_the_records_of_the_table(
+    checked: dict[str, Any], written: dict[str, Path], kind: str
+):
     def same(ours: str, theirs: str) -> bool:
         number = re.fullmatch(r"[-+.\de]+", ours)
-        return float(ours) == float(theirs) if number else ours == {"True": "true", "False": "false"}.get(theirs, theirs)
+        return (
+            float(ours) == float(theirs)
+            if number
+            else ours == {"True": "true", "False": "false"}.get(theirs, theirs)
+        )
 
     rows = rows_of(written[kind] / "data" / "synthetic.csv")
     for row, record in zip(rows, checked[kind]["rows"], strict=True):
@@ -456,8 +547,14 @@ def test_mlcroissant_loads_the_records_of_the_table(checked: dict[str, Any], wri
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_croissant_names_every_file_with_its_hash(written: dict[str, Path], kind: str):
-    about, hashes = read(written[kind], "croissant.json"), read(written[kind], "manifest.json")["files"]
-    assert (about["conformsTo"], about["isLiveDataset"]) == ("http://mlcommons.org/croissant/1.0", False)
+    about, hashes = (
+        read(written[kind], "croissant.json"),
+        read(written[kind], "manifest.json")["files"],
+    )
+    assert (about["conformsTo"], about["isLiveDataset"]) == (
+        "http://mlcommons.org/croissant/1.0",
+        False,
+    )
     assert {file["contentUrl"]: file["sha256"] for file in about["distribution"]} == {
         path: digest for path, digest in hashes.items() if path.endswith((".csv", ".parquet"))
     }
@@ -481,7 +578,9 @@ def test_sdv_sees_the_columns_as_they_are(written: dict[str, Path]):
         "income": "categorical",
         "mood": "categorical",
     }
-    assert read(written["drawn"], "metadata.sdv.json")["columns"]["income"] == {"sdtype": "numerical"}
+    assert read(written["drawn"], "metadata.sdv.json")["columns"]["income"] == {
+        "sdtype": "numerical"
+    }
 
 
 # ---- MODEL_CARD.md
@@ -489,7 +588,11 @@ def test_sdv_sees_the_columns_as_they_are(written: dict[str, Path]):
 
 def card_of(directory: Path) -> list[Any]:
     """The card as a reader of Markdown sees it: its tokens."""
-    return MarkdownIt("commonmark").enable("table").parse((directory / "MODEL_CARD.md").read_text(encoding="utf-8"))
+    return (
+        MarkdownIt("commonmark")
+        .enable("table")
+        .parse((directory / "MODEL_CARD.md").read_text(encoding="utf-8"))
+    )
 
 
 def shown(token: Any) -> str:
@@ -503,7 +606,13 @@ def tables_of(directory: Path) -> list[list[list[str]]]:
             tables.append([])
         elif token.type == "tr_open":
             tables[-1].append([])
-        elif token.type == "inline" and tables and token.level > 2 and tables[-1] and token.map is not None:
+        elif (
+            token.type == "inline"
+            and tables
+            and token.level > 2
+            and tables[-1]
+            and token.map is not None
+        ):
             tables[-1][-1].append(shown(token))
     return tables
 
@@ -515,14 +624,18 @@ def inner_types(directory: Path) -> Iterator[tuple[str, str]]:
 
 
 def visible(name: str) -> str:
-    return re.sub("[\u202a-\u202e\u2066-\u2069\x00-\x1f\x7f-\x9f]", "\ufffd", " ".join(name.split()))
+    return re.sub(
+        "[\u202a-\u202e\u2066-\u2069\x00-\x1f\x7f-\x9f]", "\ufffd", " ".join(name.split())
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_card_shows_every_question(written: dict[str, Path], kind: str):
     head, *rows = tables_of(written[kind])[0]
     assert head == ["column", "question", "answers", "only if"]
-    assert [row[0] for row in rows] == [visible(name) for name in publication_of(kind).campaign.domain.names]
+    assert [row[0] for row in rows] == [
+        visible(name) for name in publication_of(kind).campaign.domain.names
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -538,10 +651,14 @@ def test_the_card_shows_every_attribute_with_its_epsilon(written: dict[str, Path
 def test_the_card_states_the_errors_of_the_marginals(written: dict[str, Path], kind: str):
     errors: dict[str, list[float]] = {}
     for row in rows_of(written[kind] / "estimates" / "marginals.csv"):
-        errors.setdefault(visible(row["attribute"]), []).append(float(row["standard_error"] or "nan"))
+        errors.setdefault(visible(row["attribute"]), []).append(
+            float(row["standard_error"] or "nan")
+        )
     head, *rows = tables_of(written[kind])[2]
     assert head[3:] == ["largest standard error", "values below their standard error"]
-    assert {row[0]: row[3] for row in rows} == {name: f"{np.nanmax(own):.4g}" for name, own in errors.items()}
+    assert {row[0]: row[3] for row in rows} == {
+        name: f"{np.nanmax(own):.4g}" for name, own in errors.items()
+    }
     in_doubt = read(written[kind], "estimates/summary.json")["support"]["marginal_cells_in_doubt"]
     assert sum(int(row[4]) for row in rows) == in_doubt
 
@@ -549,12 +666,21 @@ def test_the_card_states_the_errors_of_the_marginals(written: dict[str, Path], k
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_card_cites_the_numbers_of_manifest_and_summary(written: dict[str, Path], kind: str):
     card = (written[kind] / "MODEL_CARD.md").read_text(encoding="utf-8")
-    manifest, figures = read(written[kind], "manifest.json"), read(written[kind], "estimates/summary.json")
+    manifest, figures = (
+        read(written[kind], "manifest.json"),
+        read(written[kind], "estimates/summary.json"),
+    )
     dependence = figures["dependence"]
-    assert f"{manifest['reports']['accepted']:,} reports were used, {figures['reports']['refused']:,} refused." in card
+    assert (
+        f"{manifest['reports']['accepted']:,} reports were used, {figures['reports']['refused']:,} refused."
+        in card
+    )
     assert f"Largest misfit: {dependence['largest_misfit']:.4f}," in card
     assert f"{dependence['edges']:,} edges among {dependence['pairs']:,} pairs" in card
-    assert f"{dependence['cliques']:,} cliques of at most {manifest['settings']['most_cells']:,} cells" in card
+    assert (
+        f"{dependence['cliques']:,} cliques of at most {manifest['settings']['most_cells']:,} cells"
+        in card
+    )
     assert f"{dependence['dropped_edges']:,} edges were dropped" in card
     assert f"seed {manifest['settings']['seed']}; LoPub {manifest['lopub']}" in card
     assert manifest["campaign"]["id"] in card
@@ -567,11 +693,16 @@ def test_a_card_says_where_to_take_a_number_from():
     assert ordinary.counts is not None
     assert "Where a number matters, ask for it, with `lopub query`" in model_card(ordinary)
     without = model_card(replace(ordinary, counts=None))
-    assert "Where a number matters, take it from `estimates/`" in without and "ask for it" not in without
+    assert (
+        "Where a number matters, take it from `estimates/`" in without
+        and "ask for it" not in without
+    )
 
 
 def test_descriptors_tell_shrunk_figures_from_others(written: dict[str, Path]):
-    resources = {one["name"]: one for one in read(written["ordinary"], "datapackage.json")["resources"]}
+    resources = {
+        one["name"]: one for one in read(written["ordinary"], "datapackage.json")["resources"]
+    }
     told = {
         (name, field["name"]): field.get("description", "")
         for name in resources
@@ -587,40 +718,86 @@ def test_dropped_edges_are_named(written: dict[str, Path]):
     assert publication.dropped
     card = (written["ordinary"] / "MODEL_CARD.md").read_text()
     for a, b in publication.dropped:
-        assert f"- {publication.names[a]} – {publication.names[b]}: " in card.split("Dropped edges")[1]
+        assert (
+            f"- {publication.names[a]} – {publication.names[b]}: " in card.split("Dropped edges")[1]
+        )
 
 
 def test_public_margins_are_named_where_there_were_any(written: dict[str, Path]):
     assert "Public margins took the place of estimates, and the rest was raked to them: home." in (
         written["drawn"] / "MODEL_CARD.md"
     ).read_text(encoding="utf-8")
-    assert "raked to them: home." in entry_in(written["drawn"])["deployment"]["implementation"]["post_processing"]
-    assert "Public margins" not in (written["ordinary"] / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert (
+        "raked to them: home."
+        in entry_in(written["drawn"])["deployment"]["implementation"]["post_processing"]
+    )
+    assert "Public margins" not in (written["ordinary"] / "MODEL_CARD.md").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_text_of_a_campaign_becomes_markup(written: dict[str, Path], kind: str):
     tables = {f"estimates/{name}.csv" for name in ("dependence", "marginals", "numbers", "pairs")}
-    ours = {"data/", "estimates/", "campaign.json", "manifest.json", "lopub query", "lopub.open_study"} | tables
+    ours = {
+        "data/",
+        "estimates/",
+        "campaign.json",
+        "manifest.json",
+        "lopub query",
+        "lopub.open_study",
+    } | tables
     headings = [token for token in card_of(written[kind]) if token.type == "heading_open"]
     for name, content in inner_types(written[kind]):
-        assert name not in ("html_block", "html_inline", "link_open", "image", "hr", "fence", "code_block", "ordered_list_open")
+        assert name not in (
+            "html_block",
+            "html_inline",
+            "link_open",
+            "image",
+            "hr",
+            "fence",
+            "code_block",
+            "ordered_list_open",
+        )
         assert name != "code_inline" or content in ours
     assert len(headings) == 11
     assert len(tables_of(written[kind])) == 3
 
 
 @pytest.mark.parametrize(
-    "text", ["# a", "- a", "1. a", "+ a", "=== ", "***", "<b>", "[a](b)", "a|b", "`a`", "&lt;", "~~a~~", "12) a", "a_b_c"]
+    "text",
+    [
+        "# a",
+        "- a",
+        "1. a",
+        "+ a",
+        "=== ",
+        "***",
+        "<b>",
+        "[a](b)",
+        "a|b",
+        "`a`",
+        "&lt;",
+        "~~a~~",
+        "12) a",
+        "a_b_c",
+    ],
 )
 def test_plain_shows_a_text_as_it_is(text: str):
-    paragraph, inline, _ = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(plain(text))
+    paragraph, inline, _ = (
+        MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(plain(text))
+    )
     assert (paragraph.type, shown(inline)) == ("paragraph_open", text.strip())
 
 
 def test_a_high_epsilon_is_called_so(written: dict[str, Path]):
     assert "Beware: epsilon" not in (written["ordinary"] / "MODEL_CARD.md").read_text()
-    batch = simulate(answers(PLAIN), make_campaign(PLAIN, TERMS, CampaignRequest(epsilon=12)), seed=1)
+    batch = simulate(
+        answers(PLAIN), make_campaign(PLAIN, TERMS, CampaignRequest(epsilon=12)), seed=1
+    )
     high = publish(batch, rows=10)
     assert "Beware: epsilon" in package_files(high, Path("nowhere"))["MODEL_CARD.md"].decode()
-    assert json.loads(package_files(replace(high), Path("nowhere"))["datapackage.json"])["resources"] == []
+    assert (
+        json.loads(package_files(replace(high), Path("nowhere"))["datapackage.json"])["resources"]
+        == []
+    )

@@ -37,22 +37,39 @@ from lopub.release import Publication, publish
 
 SIZES = {"work": 3, "age": 4, "home": 2, "car": 3, "luck": 2}
 """Not in the order of their names."""
-DOMAIN = Domain(tuple(Categorical(name=name, values=tuple(f"{name[0]}{k}" for k in range(n))) for name, n in SIZES.items()))
-LISTED = Listed.of(DOMAIN, [(("work", "age"), 1), (("home", "car", "luck"), 2), (("work", "age", "home"), 1)])
+DOMAIN = Domain(
+    tuple(
+        Categorical(name=name, values=tuple(f"{name[0]}{k}" for k in range(n)))
+        for name, n in SIZES.items()
+    )
+)
+LISTED = Listed.of(
+    DOMAIN, [(("work", "age"), 1), (("home", "car", "luck"), 2), (("work", "age", "home"), 1)]
+)
 WISHES = {
     "bloom-all": CampaignRequest(flip_probability=0.5, n_bits=16, n_hashes=2),
     "bloom-sample": CampaignRequest(flip_probability=0.5, n_bits=16, n_hashes=2, view=Sample(2)),
-    "unary-symmetric-all": CampaignRequest(flip_probability=0.4, mechanism="unary", view=AllAttributes()),
+    "unary-symmetric-all": CampaignRequest(
+        flip_probability=0.4, mechanism="unary", view=AllAttributes()
+    ),
     "unary-sample": CampaignRequest(epsilon=8, mechanism="unary", view=Sample(2), jointly=False),
     "subset-sample": CampaignRequest(epsilon=6, mechanism="subset", view=Sample(2), jointly=False),
     "direct-sample": CampaignRequest(epsilon=6, mechanism="direct", view=Sample(2), jointly=False),
     "direct-listed": CampaignRequest(epsilon=6, mechanism="direct", view=LISTED, jointly=False),
     "direct-fill-jointly": CampaignRequest(epsilon=5, mechanism="direct", view=Fill(24)),
-    "direct-all-jointly": CampaignRequest(epsilon=5, mechanism="direct", view=AllAttributes(), jointly=True),
-    "direct-listed-jointly": CampaignRequest(epsilon=5, mechanism="direct", view=LISTED, jointly=True),
+    "direct-all-jointly": CampaignRequest(
+        epsilon=5, mechanism="direct", view=AllAttributes(), jointly=True
+    ),
+    "direct-listed-jointly": CampaignRequest(
+        epsilon=5, mechanism="direct", view=LISTED, jointly=True
+    ),
     "subset-sample-jointly": CampaignRequest(epsilon=4, mechanism="subset", view=Sample(2)),
-    "unary-all-jointly": CampaignRequest(epsilon=5, mechanism="unary", view=AllAttributes(), jointly=True),
-    "bloom-jointly": CampaignRequest(epsilon=4, mechanism="bloom", n_bits=24, n_hashes=2, view=Sample(2), jointly=True),
+    "unary-all-jointly": CampaignRequest(
+        epsilon=5, mechanism="unary", view=AllAttributes(), jointly=True
+    ),
+    "bloom-jointly": CampaignRequest(
+        epsilon=4, mechanism="bloom", n_bits=24, n_hashes=2, view=Sample(2), jointly=True
+    ),
 }
 N = 3000
 PLACE = {name: place for place, name in enumerate(sorted(SIZES))}
@@ -69,7 +86,13 @@ def people(n: int = N, *, copied: float = 0.8, seed: int = 7) -> Dataset:
 
     work = rng.choice(3, n, p=[0.5, 0.3, 0.2])
     age = following(work, 4)
-    columns = {"work": work, "age": age, "home": following(work, 2), "car": following(age, 3), "luck": rng.integers(0, 2, n)}
+    columns = {
+        "work": work,
+        "age": age,
+        "home": following(work, 2),
+        "car": following(age, 3),
+        "luck": rng.integers(0, 2, n),
+    }
     return Dataset(DOMAIN, np.stack([columns[name] for name in SIZES], axis=1))
 
 
@@ -122,7 +145,15 @@ def modelled(publication: Publication) -> tuple[object, ...]:
     pairs = [(pair, publication.pairs[pair].to_csv()) for pair in sorted(publication.pairs)]
     joints = [joint.tobytes() for joint in publication.model.joints]
     marginals = [marginal.to_csv() for marginal in publication.marginals]
-    return marginals, pairs, publication.graph, publication.dropped, publication.model.tree, joints, publication.model.misfits
+    return (
+        marginals,
+        pairs,
+        publication.graph,
+        publication.dropped,
+        publication.model.tree,
+        joints,
+        publication.model.misfits,
+    )
 
 
 def separators_agree(publication: Publication) -> bool:
@@ -130,7 +161,10 @@ def separators_agree(publication: Publication) -> bool:
     for place, parent in enumerate(tree.parents):
         if parent is not None:
             ends = [
-                margin_of(joints[at], tuple(tree.cliques[at].index(p) for p in tree.separators[place])) for at in (place, parent)
+                margin_of(
+                    joints[at], tuple(tree.cliques[at].index(p) for p in tree.separators[place])
+                )
+                for at in (place, parent)
             ]
             if np.abs(ends[0] - ends[1]).max() > 1e-9:
                 return False
@@ -141,7 +175,9 @@ def has_running_intersection(publication: Publication) -> bool:
     """A forest is a junction tree where every attribute is in one clique more than in separators."""
     tree = publication.model.tree
     return all(
-        sum(place in clique for clique in tree.cliques) - sum(place in separator for separator in tree.separators) == 1
+        sum(place in clique for clique in tree.cliques)
+        - sum(place in separator for separator in tree.separators)
+        == 1
         for place in range(len(publication.names))
     )
 
@@ -161,7 +197,10 @@ def test_the_table_has_the_campaigns_columns_and_values(family: str, structure: 
 @pytest.mark.parametrize("family", WISHES)
 def test_edges_and_cliques_hold_together(family: str, structure: str):
     publication = capped(family, structure)
-    cliques, kept = publication.model.tree.cliques, set(publication.graph.edges) - set(publication.dropped)
+    cliques, kept = (
+        publication.model.tree.cliques,
+        set(publication.graph.edges) - set(publication.dropped),
+    )
     assert has_running_intersection(publication)
     assert set(publication.dropped) <= set(publication.graph.edges)
     assert all(any(set(pair) <= set(clique) for clique in cliques) for pair in kept)
@@ -203,7 +242,9 @@ def test_moments_publish_where_the_cap_allows_pairs_only():
 
 @pytest.mark.parametrize("family", WISHES)
 def test_an_attribute_that_depends_on_nothing_gets_no_edge(family: str):
-    assert PLACE["luck"] not in {place for pair in capped(family, "calibrated").graph.edges for place in pair}
+    assert PLACE["luck"] not in {
+        place for pair in capped(family, "calibrated").graph.edges for place in pair
+    }
 
 
 @pytest.mark.parametrize("family", [family for family in WISHES if "listed" not in family])
@@ -212,7 +253,9 @@ def test_strong_dependence_is_found(family: str):
 
 
 @pytest.mark.parametrize("structure", ["calibrated", "paper"])
-@pytest.mark.parametrize("family", ["bloom-all", "direct-fill-jointly", "subset-sample-jointly", "unary-all-jointly"])
+@pytest.mark.parametrize(
+    "family", ["bloom-all", "direct-fill-jointly", "subset-sample-jointly", "unary-all-jointly"]
+)
 def test_dependent_pairs_are_far_better_than_their_product(family: str, structure: str):
     truth, synthetic = people(), publish(batch_of(family), structure=structure).synthetic
     for pair in DEPENDENT:
@@ -247,19 +290,25 @@ def test_a_phi_of_zero_makes_one_clique_of_everything():
 
 @pytest.mark.parametrize("most_cells", [12, 24, 50, 143, 144])
 def test_all_edges_stay_within_the_cap(most_cells: int):
-    publication = publish(batch_of("direct-all-jointly"), structure="paper", phi=0, rows=100, most_cells=most_cells)
+    publication = publish(
+        batch_of("direct-all-jointly"), structure="paper", phi=0, rows=100, most_cells=most_cells
+    )
     assert max(joint.size for joint in publication.model.joints) <= most_cells
     assert bool(publication.dropped) == (most_cells < 144)
 
 
 def test_dropped_edges_are_told_strongest_first():
-    publication = publish(batch_of("direct-all-jointly"), structure="paper", phi=0, rows=10, most_cells=12)
+    publication = publish(
+        batch_of("direct-all-jointly"), structure="paper", phi=0, rows=10, most_cells=12
+    )
     strengths = [publication.graph.strengths[pair] for pair in publication.dropped]
     assert len(strengths) > 2 and strengths == sorted(strengths, reverse=True)
 
 
 def test_no_dropped_edge_is_stronger_than_all_that_were_kept():
-    publication = publish(batch_of("direct-all-jointly"), structure="paper", phi=0, rows=10, most_cells=12)
+    publication = publish(
+        batch_of("direct-all-jointly"), structure="paper", phi=0, rows=10, most_cells=12
+    )
     assert publication.graph.edges[0] not in publication.dropped
 
 
@@ -272,13 +321,18 @@ def test_a_cap_smaller_than_any_pair_leaves_single_attributes():
 
 
 def test_a_cap_smaller_than_an_attribute_is_refused_with_both_numbers():
-    with pytest.raises(DomainError, match="most_cells must be at least 4, the candidates of the largest of 5 attributes, got 3"):
+    with pytest.raises(
+        DomainError,
+        match="most_cells must be at least 4, the candidates of the largest of 5 attributes, got 3",
+    ):
         publish(batch_of("direct-fill-jointly"), most_cells=3)
 
 
 @pytest.mark.parametrize("find", ["dependence", "independence"])
 def test_pruning_saves_pairs_and_still_makes_a_table(find: str):
-    publication = publish(batch_of("bloom-all"), structure="paper", phi=0.4, pruning=Pruning(find=find), rows=100)
+    publication = publish(
+        batch_of("bloom-all"), structure="paper", phi=0.4, pruning=Pruning(find=find), rows=100
+    )
     assert publication.graph.n_saved == 10 - 3
     assert set(publication.pairs) == set(publication.graph.strengths)
     assert (len(publication.graph.edges) >= 7) == (find == "independence")
@@ -316,7 +370,11 @@ def test_consistent_pairs_are_kept_to_the_last_clique():
     whole = np.random.default_rng(2).dirichlet(np.ones(36)).reshape(2, 3, 3, 2)
     edges = [(0, 1), (0, 2), (1, 2), (2, 3)]
     tree = junction_tree(whole.shape, edges)
-    model = tree_model(tree, [margin_of(whole, (p,)) for p in range(4)], {pair: margin_of(whole, pair) for pair in edges})
+    model = tree_model(
+        tree,
+        [margin_of(whole, (p,)) for p in range(4)],
+        {pair: margin_of(whole, pair) for pair in edges},
+    )
     assert max(model.misfits) < 1e-4
     assert model.refined == (False, False)
 
@@ -349,7 +407,9 @@ def three_way(n: int = 20_000) -> Dataset:
     rng = np.random.default_rng(3)
     cells = np.array([0.34, 0.02, 0.02, 0.20, 0.02, 0.20, 0.20, 0.0])
     codes = np.stack(np.unravel_index(rng.choice(8, n, p=cells / cells.sum()), (2, 2, 2)), axis=1)
-    return Dataset(Domain(tuple(Categorical(name=name, values=("no", "yes")) for name in "cab")), codes)
+    return Dataset(
+        Domain(tuple(Categorical(name=name, values=("no", "yes")) for name in "cab")), codes
+    )
 
 
 def test_a_clique_says_more_than_its_pairs_where_reports_prefer_it():
@@ -362,7 +422,9 @@ def test_a_clique_says_more_than_its_pairs_where_reports_prefer_it():
 def test_bits_that_cover_a_clique_refine_it_too():
     wish = CampaignRequest(flip_probability=0.4, mechanism="unary", view=AllAttributes())
     truth = three_way()
-    publication = publish(simulate(truth, make_campaign(truth.domain, Terms(name="test"), wish), seed=1))
+    publication = publish(
+        simulate(truth, make_campaign(truth.domain, Terms(name="test"), wish), seed=1)
+    )
     assert publication.model.refined == (True,)
     assert avd(truth, publication.synthetic, ("a", "b", "c")) < 0.05
 
@@ -375,7 +437,9 @@ def test_counts_know_pairs_only_and_refine_nothing():
     assert avd(truth, publication.synthetic, ("a", "b")) < 0.03
 
 
-@pytest.mark.parametrize(("family", "method"), [("subset-sample-jointly", "em"), ("bloom-all", "product")])
+@pytest.mark.parametrize(
+    ("family", "method"), [("subset-sample-jointly", "em"), ("bloom-all", "product")]
+)
 def test_the_papers_joint_says_more_than_pairs_only_where_reports_do(family: str, method: str):
     publication = publish(batch_of(family), structure="paper", method=method, phi=0, rows=10)
     assert not any(publication.model.refined)
@@ -393,7 +457,9 @@ def test_the_order_of_reports_does_not_change_a_byte(family: str):
 
 
 def test_the_same_seed_gives_the_same_table():
-    one, other = (publish(batch_of("direct-fill-jointly"), seed=3).synthetic.codes for _ in range(2))
+    one, other = (
+        publish(batch_of("direct-fill-jointly"), seed=3).synthetic.codes for _ in range(2)
+    )
     np.testing.assert_array_equal(one, other)
 
 
@@ -418,28 +484,43 @@ def reordered_counts(counts: Counts) -> Counts:
     for (part, noise), table in counts.tables.items():
         moved = tuple(place[position] for position in part)
         axes = (0, *(1 + at for at in np.argsort(moved)))
-        tables[tuple(sorted(moved)), noise] = Table(table.n_reports, np.transpose(table.counts, axes))
+        tables[tuple(sorted(moved)), noise] = Table(
+            table.n_reports, np.transpose(table.counts, axes)
+        )
     campaign = Campaign(**{**vars_of(counts.campaign), "domain": reordered_domain()})
     return Counts(campaign=campaign, n_reports=len(counts), tables=dict(sorted(tables.items())))
 
 
 def vars_of(campaign: Campaign) -> dict[str, object]:
-    return {name: getattr(campaign, name) for name in ("domain", "mechanism", "view", "jointly", "terms")}
+    return {
+        name: getattr(campaign, name)
+        for name in ("domain", "mechanism", "view", "jointly", "terms")
+    }
 
 
 def reordered_filters(batch: ReportBatch) -> ReportBatch:
     """The same reports with their Bloom filters, two bytes each, in another order; filters know names, not places."""
     campaign = Campaign(**{**vars_of(batch.campaign), "domain": reordered_domain()})
-    filters = batch.payloads.data.reshape(len(batch), len(SIZES), 2)[:, list(DOMAIN.positions(ORDER))]
-    return replace(batch, campaign=campaign, payloads=Packed.from_matrix(filters.reshape(len(batch), -1)))
+    filters = batch.payloads.data.reshape(len(batch), len(SIZES), 2)[
+        :, list(DOMAIN.positions(ORDER))
+    ]
+    return replace(
+        batch, campaign=campaign, payloads=Packed.from_matrix(filters.reshape(len(batch), -1))
+    )
 
 
 def both_orders(family: str) -> tuple[ReportBatch | Counts, ReportBatch | Counts]:
     batch = batch_of(family)
-    return (batch, reordered_filters(batch)) if family == "bloom-all" else (count(batch), reordered_counts(count(batch)))
+    return (
+        (batch, reordered_filters(batch))
+        if family == "bloom-all"
+        else (count(batch), reordered_counts(count(batch)))
+    )
 
 
-@pytest.mark.parametrize("family", ["bloom-all", "direct-sample", "direct-fill-jointly", "direct-listed-jointly"])
+@pytest.mark.parametrize(
+    "family", ["bloom-all", "direct-sample", "direct-fill-jointly", "direct-listed-jointly"]
+)
 def test_the_structure_does_not_depend_on_the_order_of_columns(family: str):
     one, other = in_both_orders(family)
     assert one.names == other.names == tuple(sorted(SIZES))
@@ -449,14 +530,18 @@ def test_the_structure_does_not_depend_on_the_order_of_columns(family: str):
     assert one.model.refined == other.model.refined
 
 
-@pytest.mark.parametrize("family", ["bloom-all", "direct-sample", "direct-fill-jointly", "direct-listed-jointly"])
+@pytest.mark.parametrize(
+    "family", ["bloom-all", "direct-sample", "direct-fill-jointly", "direct-listed-jointly"]
+)
 def test_the_estimates_do_not_depend_on_the_order_of_columns(family: str):
     """But for rounding: sums are taken in another order."""
     one, other = in_both_orders(family)
     for mine, theirs in zip(one.marginals, other.marginals, strict=True):
         np.testing.assert_allclose(mine.probabilities, theirs.probabilities, atol=1e-5)
     for pair in one.pairs:
-        np.testing.assert_allclose(one.pairs[pair].probabilities, other.pairs[pair].probabilities, atol=1e-4)
+        np.testing.assert_allclose(
+            one.pairs[pair].probabilities, other.pairs[pair].probabilities, atol=1e-4
+        )
 
 
 @pytest.mark.parametrize("family", ["bloom-all", "direct-fill-jointly"])
@@ -470,7 +555,9 @@ def test_the_table_does_not_depend_on_the_order_of_columns(family: str):
 
 def said(publication: Publication) -> dict[frozenset[tuple[str, str]], tuple[int, float]]:
     """Of each answer, or two, as many reports as said so, and as many as the model expects."""
-    rows = [(zip(row.attributes, row.said.split(", "), strict=True), row) for row in publication.fit]
+    rows = [
+        (zip(row.attributes, row.said.split(", "), strict=True), row) for row in publication.fit
+    ]
     return {frozenset(answers): (row.observed, row.predicted) for answers, row in rows}
 
 
@@ -482,11 +569,16 @@ def test_the_fit_does_not_depend_on_the_order_of_columns(family: str):
         assert other[answers] == (observed, pytest.approx(predicted, abs=2))
 
 
-@pytest.mark.parametrize("settings", [{}, {"structure": "paper", "phi": 0.1}], ids=["calibrated", "paper"])
+@pytest.mark.parametrize(
+    "settings", [{}, {"structure": "paper", "phi": 0.1}], ids=["calibrated", "paper"]
+)
 def test_public_margins_give_the_same_whatever_the_order_of_columns(settings: dict[str, object]):
     attributes = (DOMAIN["work"], DOMAIN["car"])
     known = JointDistribution(attributes, people().counts(("work", "car")) / N)
-    one, other = (publish(data, margins=[known], most_cells=40, **settings) for data in both_orders("direct-fill-jointly"))
+    one, other = (
+        publish(data, margins=[known], most_cells=40, **settings)
+        for data in both_orders("direct-fill-jointly")
+    )
     assert one.graph.edges == other.graph.edges and one.model.tree == other.model.tree
     for mine, theirs in zip(one.model.joints, other.model.joints, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-4)
@@ -501,9 +593,14 @@ def test_the_default_cap_does_not_depend_on_the_order_of_columns(family: str):
 # ---- from counts
 
 
-@pytest.mark.parametrize("family", ["direct-sample", "direct-fill-jointly", "direct-listed-jointly"])
+@pytest.mark.parametrize(
+    "family", ["direct-sample", "direct-fill-jointly", "direct-listed-jointly"]
+)
 def test_counts_of_direct_answers_publish_what_their_reports_do(family: str):
-    reports, counts = capped(family, "calibrated"), publish(count(batch_of(family)), rows=300, most_cells=30)
+    reports, counts = (
+        capped(family, "calibrated"),
+        publish(count(batch_of(family)), rows=300, most_cells=30),
+    )
     assert not any(reports.model.refined)
     assert modelled(reports) == modelled(counts)
     np.testing.assert_array_equal(reports.synthetic.codes, counts.synthetic.codes)
@@ -511,18 +608,26 @@ def test_counts_of_direct_answers_publish_what_their_reports_do(family: str):
 
 @pytest.mark.parametrize("family", ["direct-fill-jointly", "direct-all-jointly", "direct-sample"])
 def test_counts_of_direct_answers_have_their_reports_cap(family: str):
-    assert publish(count(batch_of(family)), rows=10).most_cells == publish(batch_of(family), rows=10).most_cells
+    assert (
+        publish(count(batch_of(family)), rows=10).most_cells
+        == publish(batch_of(family), rows=10).most_cells
+    )
 
 
 def test_counts_of_bits_say_that_they_are_not_enough():
-    with pytest.raises(NeedsReports, match="counts of bits are published with structure paper and method moments"):
+    with pytest.raises(
+        NeedsReports, match="counts of bits are published with structure paper and method moments"
+    ):
         publish(count(batch_of("bloom-all")))
 
 
 def test_slots_are_those_of_the_reports():
     batch = batch_of("direct-fill-jointly")
     publication = publish(batch, rows=10)
-    assert (publication.first_slot, publication.last_slot) == (int(batch.slots.min()), int(batch.slots.max()))
+    assert (publication.first_slot, publication.last_slot) == (
+        int(batch.slots.min()),
+        int(batch.slots.max()),
+    )
 
 
 def test_counts_that_do_not_tell_their_slots_are_published_without():
@@ -562,8 +667,14 @@ def test_progress_goes_through_the_stages_in_order():
         ({"phi": -0.1}, r"phi must lie in 0\.\.1, got -0.1"),
         ({"phi": 1.5}, r"phi must lie in 0\.\.1, got 1.5"),
         ({"structure": "tree"}, "structure must be one of calibrated, paper, got 'tree'"),
-        ({"method": "magic", "structure": "paper"}, "method must be one of shrunk, em, .*, got 'magic'"),
-        ({"method": "em"}, "structure calibrated scores edges by held-out gain, which only method shrunk has, not em; use"),
+        (
+            {"method": "magic", "structure": "paper"},
+            "method must be one of shrunk, em, .*, got 'magic'",
+        ),
+        (
+            {"method": "em"},
+            "structure calibrated scores edges by held-out gain, which only method shrunk has, not em; use",
+        ),
         ({"pruning": Pruning()}, "pruning is a part of structure paper"),
         ({"rows": 0}, "rows must be at least 1, got 0"),
         ({"rows": -5}, "rows must be at least 1, got -5"),
@@ -572,7 +683,9 @@ def test_progress_goes_through_the_stages_in_order():
         ({"seed": -1}, "seed must not be negative, got -1"),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused_with_one_sentence(settings: dict[str, object], words: str):
+def test_a_setting_that_cannot_be_is_refused_with_one_sentence(
+    settings: dict[str, object], words: str
+):
     with pytest.raises(DomainError, match=f"^{words}"):
         publish(batch_of("direct-fill-jointly"), **settings)
 
@@ -584,14 +697,20 @@ def test_no_reports_publish_nothing():
 
 def test_an_attribute_that_nobody_reported_is_named():
     view = Listed.of(DOMAIN, [(("work", "age"), 1)])
-    campaign = make_campaign(DOMAIN, Terms(name="x"), CampaignRequest(epsilon=3, mechanism="direct", view=view))
+    campaign = make_campaign(
+        DOMAIN, Terms(name="x"), CampaignRequest(epsilon=3, mechanism="direct", view=view)
+    )
     with pytest.raises(TooFewReports, match="no report covers attribute 'home'"):
         publish(simulate(people(100), campaign, seed=1))
 
 
 def test_fewer_reports_than_min_reports_publish_nothing():
-    campaign = make_campaign(DOMAIN, Terms(name="x", min_reports=500), WISHES["direct-fill-jointly"])
-    with pytest.raises(TooFewReports, match="at least 500 reports before anything is estimated; there are 120"):
+    campaign = make_campaign(
+        DOMAIN, Terms(name="x", min_reports=500), WISHES["direct-fill-jointly"]
+    )
+    with pytest.raises(
+        TooFewReports, match="at least 500 reports before anything is estimated; there are 120"
+    ):
         publish(simulate(people(120), campaign, seed=1))
 
 
@@ -612,7 +731,9 @@ def test_every_pair_has_a_strength():
 def test_answers_without_noise_are_published_as_they_are():
     """A keep that is rounded to 1 would divide nothing by nothing."""
     domain = Domain((Categorical(name="who", values=tuple(f"p{i}" for i in range(24))),))
-    campaign = make_campaign(domain, Terms(name="exact", min_reports=1), CampaignRequest(epsilon=200, mechanism="direct"))
+    campaign = make_campaign(
+        domain, Terms(name="exact", min_reports=1), CampaignRequest(epsilon=200, mechanism="direct")
+    )
     people = Dataset(domain, np.arange(3)[:, None])
     publication = publish(simulate(people, campaign, seed=1))
     assert sorted(publication.synthetic.codes[:, 0].tolist()) == [0, 1, 2]

@@ -56,7 +56,11 @@ def written(publication: Publication, tmp_path: Path) -> Path:
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
 
 
 def names(directory: Path) -> list[str]:
@@ -91,12 +95,21 @@ def test_a_changed_file_does_not_match_the_manifest(written: Path):
     assert not is_whole(written)
 
 
-def test_the_manifest_says_what_was_published_how_and_from_what(written: Path, publication: Publication):
+def test_the_manifest_says_what_was_published_how_and_from_what(
+    written: Path, publication: Publication
+):
     manifest = json.loads((written / "manifest.json").read_text())
     assert manifest["campaign"]["id"] == publication.campaign.id
     assert manifest["campaign"]["epsilon"] == publication.campaign.epsilon
     assert manifest["reports"]["accepted"] == 2000 and manifest["reports"]["refused"] == {}
-    expected = {"method": "shrunk", "structure": "calibrated", "phi": None, "pruning": None, "most_cells": 30, "rows": 200}
+    expected = {
+        "method": "shrunk",
+        "structure": "calibrated",
+        "phi": None,
+        "pruning": None,
+        "most_cells": 30,
+        "rows": 200,
+    }
     assert manifest["settings"].items() >= {**expected, "seed": 5}.items()
 
 
@@ -141,13 +154,21 @@ def test_every_pair_is_told_with_its_strength_and_fate(written: Path, publicatio
     assert strengths["age", "work"] > strengths["age", "luck"]
 
 
-def test_the_model_names_cliques_with_parents_and_separators(written: Path, publication: Publication):
+def test_the_model_names_cliques_with_parents_and_separators(
+    written: Path, publication: Publication
+):
     model = json.loads((written / "estimates" / "model.json").read_text())
     assert model["attributes"] == sorted(DOMAIN.names)
-    assert len(model["edges"]) == len(publication.graph.edges) and len(model["dropped_edges"]) == len(publication.dropped)
+    assert len(model["edges"]) == len(publication.graph.edges) and len(
+        model["dropped_edges"]
+    ) == len(publication.dropped)
     for clique in model["cliques"]:
         parent = None if clique["parent"] is None else model["cliques"][clique["parent"]]
-        shared = [] if parent is None else [name for name in clique["attributes"] if name in parent["attributes"]]
+        shared = (
+            []
+            if parent is None
+            else [name for name in clique["attributes"] if name in parent["attributes"]]
+        )
         assert clique["separator"] == shared
         assert 0 <= clique["misfit"] <= 1
         assert clique["cells"] == np.prod([DOMAIN[name].size for name in clique["attributes"]])
@@ -171,7 +192,13 @@ def test_counts_have_the_slots_of_their_reports_in_the_manifest(tmp_path: Path):
     publish(count(days[:100]) + count(days[100:]), rows=10).save(tmp_path / "out")
     reports = json.loads((tmp_path / "out" / "manifest.json").read_text())["reports"]
     told = {"withdrawn": 0, "simulated": True}
-    assert reports == {"accepted": 500, "refused": {}, "first_slot": 20_000, "last_slot": 20_499, **told}
+    assert reports == {
+        "accepted": 500,
+        "refused": {},
+        "first_slot": 20_000,
+        "last_slot": 20_499,
+        **told,
+    }
 
 
 @pytest.mark.parametrize("numbers", ["label", "draw"])
@@ -185,7 +212,9 @@ def test_tables_do_not_depend_on_how_many_records_are_written_at_once(
     publication.save(tmp_path / "other")
     one, other = tmp_path / "one" / "data", tmp_path / "other" / "data"
     assert (one / "synthetic.csv").read_bytes() == (other / "synthetic.csv").read_bytes()
-    assert pq.read_table(one / "synthetic.parquet").equals(pq.read_table(other / "synthetic.parquet"))
+    assert pq.read_table(one / "synthetic.parquet").equals(
+        pq.read_table(other / "synthetic.parquet")
+    )
     assert pq.read_metadata(other / "synthetic.parquet").num_row_groups == 4
 
 
@@ -202,21 +231,30 @@ def test_another_seed_changes_the_table_but_not_the_model(tmp_path: Path):
     for seed in (1, 2):
         publish(asked_directly(people(500)), rows=50, seed=seed).save(tmp_path / str(seed))
     one, other = contents(tmp_path / "1"), contents(tmp_path / "2")
-    assert all(one[name] == other[name] for name in ("estimates/dependence.csv", "estimates/model.json"))
-    assert all(one[name] != other[name] for name in ("data/synthetic.csv", "data/synthetic.parquet", "manifest.json"))
+    assert all(
+        one[name] == other[name] for name in ("estimates/dependence.csv", "estimates/model.json")
+    )
+    assert all(
+        one[name] != other[name]
+        for name in ("data/synthetic.csv", "data/synthetic.parquet", "manifest.json")
+    )
 
 
 # ---- whole or not at all
 
 
-def test_a_directory_that_is_not_there_is_made_with_its_parents(publication: Publication, tmp_path: Path):
+def test_a_directory_that_is_not_there_is_made_with_its_parents(
+    publication: Publication, tmp_path: Path
+):
     publication.save(tmp_path / "deep" / "down" / "out")
     assert is_whole(tmp_path / "deep" / "down" / "out")
 
 
 def test_an_existing_publication_is_refused_and_left(written: Path, publication: Publication):
     before = contents(written)
-    with pytest.raises(StoreError, match=f"^{written} exists already; choose another name or use force=True$"):
+    with pytest.raises(
+        StoreError, match=f"^{written} exists already; choose another name or use force=True$"
+    ):
         publication.save(written)
     assert contents(written) == before and names(written.parent) == ["out"]
 
@@ -246,8 +284,12 @@ WRITERS = [
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.parametrize(("failing", "error"), [(full, StoreError), (interrupted, KeyboardInterrupt)])
-def test_a_failure_in_the_middle_leaves_nothing(publication: Publication, tmp_path: Path, monkeypatch, writer, failing, error):
+@pytest.mark.parametrize(
+    ("failing", "error"), [(full, StoreError), (interrupted, KeyboardInterrupt)]
+)
+def test_a_failure_in_the_middle_leaves_nothing(
+    publication: Publication, tmp_path: Path, monkeypatch, writer, failing, error
+):
     monkeypatch.setattr(writer, failing)
     with pytest.raises(error):
         publication.save(tmp_path / "out")
@@ -255,8 +297,12 @@ def test_a_failure_in_the_middle_leaves_nothing(publication: Publication, tmp_pa
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.parametrize(("failing", "error"), [(full, StoreError), (interrupted, KeyboardInterrupt)])
-def test_a_failure_in_the_middle_leaves_the_old_one(written: Path, publication: Publication, monkeypatch, writer, failing, error):
+@pytest.mark.parametrize(
+    ("failing", "error"), [(full, StoreError), (interrupted, KeyboardInterrupt)]
+)
+def test_a_failure_in_the_middle_leaves_the_old_one(
+    written: Path, publication: Publication, monkeypatch, writer, failing, error
+):
     before = contents(written)
     monkeypatch.setattr(writer, failing)
     with pytest.raises(error):
@@ -265,7 +311,9 @@ def test_a_failure_in_the_middle_leaves_the_old_one(written: Path, publication: 
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_a_full_disk_is_told_in_one_sentence(publication: Publication, tmp_path: Path, monkeypatch, writer: str):
+def test_a_full_disk_is_told_in_one_sentence(
+    publication: Publication, tmp_path: Path, monkeypatch, writer: str
+):
     monkeypatch.setattr(writer, full)
     with pytest.raises(StoreError, match=f"^cannot write {tmp_path}/out: No space left on device$"):
         publication.save(tmp_path / "out")
@@ -286,7 +334,9 @@ TYPED = Domain(
 
 
 @pytest.fixture(scope="module", params=["label", "draw"])
-def typed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Publication, Path]:
+def typed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Publication, Path]:
     rng = np.random.default_rng(2)
     codes = np.stack([rng.integers(0, size, 600) for size in TYPED.sizes], axis=1)
     campaign = make_campaign(TYPED, Terms(name="typed"), CampaignRequest(epsilon=30))
@@ -296,15 +346,24 @@ def typed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return publication, path
 
 
-def test_parquet_columns_have_the_types_that_the_schema_of_the_csv_states(typed: tuple[Publication, Path]):
+def test_parquet_columns_have_the_types_that_the_schema_of_the_csv_states(
+    typed: tuple[Publication, Path],
+):
     _, path = typed
     table = pq.read_table(path / "data" / "synthetic.parquet")
     package = json.loads((path / "datapackage.json").read_text())
-    (schema,) = (each["schema"] for each in package["resources"] if each["path"] == "data/synthetic.csv")
+    (schema,) = (
+        each["schema"] for each in package["resources"] if each["path"] == "data/synthetic.csv"
+    )
     texts = pa.dictionary(pa.int32(), pa.string())
     for field, column in zip(schema["fields"], table.schema, strict=True):
         ordered = pa.dictionary(pa.int32(), pa.string(), ordered=True)
-        expected = {"boolean": [pa.bool_()], "integer": [pa.int64()], "number": [pa.float64()], "string": [texts, ordered]}
+        expected = {
+            "boolean": [pa.bool_()],
+            "integer": [pa.int64()],
+            "number": [pa.float64()],
+            "string": [texts, ordered],
+        }
         assert column.type in expected[field["type"]], field["name"]
 
 
@@ -312,14 +371,20 @@ def test_booleans_filter_and_integers_have_a_mean(typed: tuple[Publication, Path
     publication, path = typed
     table = pq.read_table(path / "data" / "synthetic.parquet")
     assert len(table.filter(table["works"])) == int(publication.synthetic.column("works").sum())
-    assert pc.mean(table["year"]).as_py() == pytest.approx(2020 + float(publication.synthetic.column("year").mean()))
+    assert pc.mean(table["year"]).as_py() == pytest.approx(
+        2020 + float(publication.synthetic.column("year").mean())
+    )
 
 
 def test_no_answer_is_null_in_parquet_and_nothing_else_is(typed: tuple[Publication, Path]):
     publication, path = typed
     table = pq.read_table(path / "data" / "synthetic.parquet")
     for attribute in TYPED.attributes:
-        missing = publication.synthetic.column(attribute.name) == attribute.size - 1 if attribute.missing else 0
+        missing = (
+            publication.synthetic.column(attribute.name) == attribute.size - 1
+            if attribute.missing
+            else 0
+        )
         assert table[attribute.name].null_count == np.sum(missing)
 
 

@@ -47,12 +47,20 @@ SEPARATELY = {"epsilon": 8, "mechanism": "unary", "view": Sample(3), "jointly": 
 
 @cache
 def reports(which: str) -> ReportBatch:
-    wish = {"jointly": JOINTLY, "bits jointly": {"epsilon": 2, "mechanism": "subset"}, "separately": SEPARATELY}[which]
+    wish = {
+        "jointly": JOINTLY,
+        "bits jointly": {"epsilon": 2, "mechanism": "subset"},
+        "separately": SEPARATELY,
+    }[which]
     return simulate(questionnaires.people(N_PEOPLE), questionnaires.campaign(**wish), seed=3)
 
 
 CASES = [
-    *(("jointly", "calibrated", "shrunk"), ("bits jointly", "calibrated", "shrunk"), ("separately", "calibrated", "shrunk")),
+    *(
+        ("jointly", "calibrated", "shrunk"),
+        ("bits jointly", "calibrated", "shrunk"),
+        ("separately", "calibrated", "shrunk"),
+    ),
     *(("separately", *way) for way in PAPER),
     *(("jointly", *way) for way in PAPER if way[1] in ("em", "product")),
 ]
@@ -61,7 +69,9 @@ CASES = [
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("which", "structure", "method"), CASES)
 def test_no_synthetic_record_contradicts_the_questionnaire(which, structure, method):
-    publication = publish(reports(which), structure=structure, method=method, rows=ROWS, most_cells=500)
+    publication = publish(
+        reports(which), structure=structure, method=method, rows=ROWS, most_cells=500
+    )
     assert contradictions(questionnaires.DOMAIN, publication.synthetic.codes) == {}
 
 
@@ -93,10 +103,21 @@ def test_leaving_out_what_contradicts_does_not_move_the_shares_of_a_list():
 def test_shares_agree_where_no_report_covers_a_question_with_its_condition():
     domain = questionnaires.DOMAIN
     rule = Listed.of(domain, [(name, 1) for name in domain.names])
-    study = Study(simulate(questionnaires.people(N_PEOPLE), questionnaires.campaign(mechanism="direct", view=rule), seed=2))
+    study = Study(
+        simulate(
+            questionnaires.people(N_PEOPLE),
+            questionnaires.campaign(mechanism="direct", view=rule),
+            seed=2,
+        )
+    )
     joint = study.estimate(("job", "hours"))
-    assert not joint.fit.identified and joint.probabilities[0, :3].sum() == joint.probabilities[1, 3] == 0
-    assert study.estimate("hours").probabilities[3] == pytest.approx(study.estimate("job").probabilities[0], abs=1e-9)
+    assert (
+        not joint.fit.identified
+        and joint.probabilities[0, :3].sum() == joint.probabilities[1, 3] == 0
+    )
+    assert study.estimate("hours").probabilities[3] == pytest.approx(
+        study.estimate("job").probabilities[0], abs=1e-9
+    )
 
 
 def test_the_share_that_does_not_apply_is_the_share_of_the_false_condition():
@@ -106,7 +127,9 @@ def test_the_share_that_does_not_apply_is_the_share_of_the_false_condition():
     assert shares["hours"][3] == pytest.approx(shares["job"][0], abs=1e-9)
     assert shares["overtime"][4] == pytest.approx(shares["hours"][[0, 3]].sum(), abs=1e-9)
     assert shares["title"][2] == pytest.approx(1 - shares["reads/books"][1], abs=1e-9)
-    assert len({round(shares[name][2], 9) for name in domain.names if name.startswith("reads/")}) == 1
+    assert (
+        len({round(shares[name][2], 9) for name in domain.names if name.startswith("reads/")}) == 1
+    )
 
 
 def test_a_pair_with_zeros_keeps_its_marginals():
@@ -118,14 +141,24 @@ def test_a_pair_with_zeros_keeps_its_marginals():
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(2, 0.15), (4, 0.15)])
-def test_telling_the_estimator_of_the_condition_lowers_the_error_of_a_question_and_its_condition(epsilon, least, monkeypatch):
-    pairs = [("job", "hours"), ("hours", "overtime"), ("overtime", "weekends"), ("age", "weekends"), ("reads/books", "title")]
+def test_telling_the_estimator_of_the_condition_lowers_the_error_of_a_question_and_its_condition(
+    epsilon, least, monkeypatch
+):
+    pairs = [
+        ("job", "hours"),
+        ("hours", "overtime"),
+        ("overtime", "weekends"),
+        ("age", "weekends"),
+        ("reads/books", "title"),
+    ]
     truth = questionnaires.people(20_000)
     batch = simulate(truth, questionnaires.campaign(epsilon=epsilon), seed=1)
 
     def mean_error() -> float:
         study = Study(batch)
-        return float(np.mean([study.estimate(pair).avd(truth.counts(pair) / len(truth)) for pair in pairs]))
+        return float(
+            np.mean([study.estimate(pair).avd(truth.counts(pair) / len(truth)) for pair in pairs])
+        )
 
     told = mean_error()
     monkeypatch.setattr(Agreement, "__bool__", lambda self: False)
@@ -135,7 +168,10 @@ def test_telling_the_estimator_of_the_condition_lowers_the_error_of_a_question_a
 def test_a_public_margin_that_holds_people_whom_the_questionnaire_rules_out_is_refused():
     domain = questionnaires.DOMAIN
     even = JointDistribution((domain["job"], domain["hours"]), np.full((2, 4), 1 / 8))
-    with pytest.raises(DomainError, match="the public margin of hours and job holds people whom the questionnaire rules out"):
+    with pytest.raises(
+        DomainError,
+        match="the public margin of hours and job holds people whom the questionnaire rules out",
+    ):
         publish(reports("jointly"), margins=even, rows=10)
 
 
@@ -151,8 +187,12 @@ def test_shares_of_what_follows_agree_with_a_public_margin_of_the_condition(stru
     """0.35 of the people have no job; the census says half of them."""
     domain = questionnaires.DOMAIN
     census = JointDistribution((domain["job"],), np.array([0.5, 0.5]))
-    publication = publish(reports("jointly"), margins=census, rows=5_000, structure=structure, method="shrunk")
-    shares = dict(zip(publication.names, (one.probabilities for one in publication.marginals), strict=True))
+    publication = publish(
+        reports("jointly"), margins=census, rows=5_000, structure=structure, method="shrunk"
+    )
+    shares = dict(
+        zip(publication.names, (one.probabilities for one in publication.marginals), strict=True)
+    )
     assert shares["hours"][3] == pytest.approx(0.5, abs=1e-9)
     assert shares["overtime"][4] == pytest.approx(shares["hours"][[0, 3]].sum(), abs=1e-6)
     made = {name: publication.synthetic.counts((name,)) / 5_000 for name in ("job", "hours")}
@@ -173,20 +213,32 @@ def jointly_told() -> Study:
 
 
 CONTRADICTING = {
-    "a question answered by more people than it applies to": {"job": [0.7, 0.3], "hours": [0.3, 0.2, 0.1, 0.4]},
+    "a question answered by more people than it applies to": {
+        "job": [0.7, 0.3],
+        "hours": [0.3, 0.2, 0.1, 0.4],
+    },
     "at the ends of a chain": {"job": [0.6, 0.4], "overtime": [0.3, 0.3, 0.1, 0.1, 0.2]},
     "more ticks than a list takes": {
-        f"reads/{option}": [0.1, 0.8, 0.1] for option in ("books", "papers", "blogs", "comics", "letters")
+        f"reads/{option}": [0.1, 0.8, 0.1]
+        for option in ("books", "papers", "blogs", "comics", "letters")
     },
-    "none of these together with others": {"reads/nothing": [0.2, 0.7, 0.1], "reads/books": [0.3, 0.6, 0.1]},
+    "none of these together with others": {
+        "reads/nothing": [0.2, 0.7, 0.1],
+        "reads/books": [0.3, 0.6, 0.1],
+    },
 }
 
 
 @pytest.mark.parametrize("which", CONTRADICTING)
 def test_public_margins_that_the_questionnaire_cannot_have_together_are_refused(which):
     domain = questionnaires.DOMAIN
-    margins = [JointDistribution((domain[name],), np.array(shares)) for name, shares in CONTRADICTING[which].items()]
-    with pytest.raises(DomainError, match="contradict the questionnaire: nobody who keeps its rules about"):
+    margins = [
+        JointDistribution((domain[name],), np.array(shares))
+        for name, shares in CONTRADICTING[which].items()
+    ]
+    with pytest.raises(
+        DomainError, match="contradict the questionnaire: nobody who keeps its rules about"
+    ):
         Margins.of(margins, domain).agreeing(jointly_told())
     with pytest.raises(DomainError, match=r"the given shares of .* contradict the questionnaire"):
         Population.with_shares(domain, CONTRADICTING[which])
@@ -195,7 +247,9 @@ def test_public_margins_that_the_questionnaire_cannot_have_together_are_refused(
 def test_a_reference_population_keeps_given_shares_and_the_questionnaire():
     domain = questionnaires.DOMAIN
     population = Population.with_shares(domain, {"hours": [0.1, 0.2, 0.2, 0.5]}, dependence="none")
-    assert population.shares[domain.position("hours")] == pytest.approx([0.1, 0.2, 0.2, 0.5], abs=0.01)
+    assert population.shares[domain.position("hours")] == pytest.approx(
+        [0.1, 0.2, 0.2, 0.5], abs=0.01
+    )
     assert population.shares[domain.position("job")][0] == pytest.approx(0.5, abs=0.01)
 
 
@@ -203,16 +257,31 @@ def test_estimates_of_zero_that_contradict_the_questionnaire_end_in_a_compromise
     """At epsilon 0.1 two hundred people say little: nobody seems to tick b, and everybody to answer what only b leads to."""
     ticks = TickList(name="l", values=("a", "b", "c"), most=1)
     x = Boolean(name="x", only_if=Comparison("l", "includes", ("a",)))
-    y = Boolean(name="y", only_if=Both((Comparison("l", "includes", ("b",)), Not(Comparison("x", "equals", (True,))))))
+    y = Boolean(
+        name="y",
+        only_if=Both(
+            (Comparison("l", "includes", ("b",)), Not(Comparison("x", "equals", (True,))))
+        ),
+    )
     domain = domain_of((ticks, x, y))
-    shares = dict(enumerate(np.array(own) for own in ([0.5, 0.5], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])))
+    shares = dict(
+        enumerate(
+            np.array(own)
+            for own in ([0.5, 0.5], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+        )
+    )
     agreed = Agreement(domain).agreed(shares, lambda position: np.zeros((1, 1)))
     assert all(own.min() >= 0 and own.sum() == pytest.approx(1) for own in agreed.values())
     assert Agreement(domain).contradiction(agreed, [4]) == ()
 
 
 def test_drawn_numbers_tell_what_does_not_apply_from_no_answer(tmp_path):
-    hours = Binned(name="hours", edges=("0", "20", "40"), missing=True, only_if=Comparison("job", "equals", (True,)))
+    hours = Binned(
+        name="hours",
+        edges=("0", "20", "40"),
+        missing=True,
+        only_if=Comparison("job", "equals", (True,)),
+    )
     domain = domain_of((Boolean(name="job"), hours))
     people = Dataset(domain, np.array([[1, 0], [1, 1], [1, 2], [0, 3]] * 500, dtype=np.uint16))
     campaign = make_campaign(domain, Terms(name="draw"), CampaignRequest(epsilon=6))
@@ -228,7 +297,9 @@ def test_drawn_numbers_tell_what_does_not_apply_from_no_answer(tmp_path):
 
 def test_records_of_people_go_through_the_client_one_by_one():
     people = questionnaires.people(200)
-    assert [people.domain.indices(record) for record in people] == [tuple(row) for row in people.codes.tolist()]
+    assert [people.domain.indices(record) for record in people] == [
+        tuple(row) for row in people.codes.tolist()
+    ]
 
 
 def test_a_table_of_records_comes_back_as_it_was(tmp_path):

@@ -36,9 +36,16 @@ DOMAIN = Domain((Boolean(name="smokes"), Boolean(name="drinks")))
 
 def reports(mode: str) -> ReportBatch:
     repeat = Repeat(every_days=30, rounds=3, take_part=3, mode=mode)
-    terms = Terms(name="rounds", title="Habits <b>", min_reports=100, schedule=Schedule.in_rounds(date(2026, 1, 1), repeat))
+    terms = Terms(
+        name="rounds",
+        title="Habits <b>",
+        min_reports=100,
+        schedule=Schedule.in_rounds(date(2026, 1, 1), repeat),
+    )
     lifetime = {"lifetime_epsilon": 3} if mode == "permanent" else {}
-    campaign: Campaign = make_campaign(DOMAIN, terms, CampaignRequest(epsilon=1.5, mechanism="direct", **lifetime))
+    campaign: Campaign = make_campaign(
+        DOMAIN, terms, CampaignRequest(epsilon=1.5, mechanism="direct", **lifetime)
+    )
     table = Dataset(DOMAIN, np.random.default_rng(1).integers(0, 2, (2000, 2)).astype(np.uint16))
     return simulate_rounds([table] * 3, campaign, seed=1)
 
@@ -51,12 +58,18 @@ TOTAL = {"sampled": 4.5, "permanent": 3.0}
 def test_both_epsilons_stand_wherever_one_is_told(mode, tmp_path):
     publish(REPORTS[mode].of_round("2026-01-31"), rows=50).save(tmp_path / "out")
     told = {
-        path.name: path.read_text() for path in (tmp_path / "out").rglob("*") if path.suffix in (".md", ".yaml", ".json", ".html")
+        path.name: path.read_text()
+        for path in (tmp_path / "out").rglob("*")
+        if path.suffix in (".md", ".yaml", ".json", ".html")
     }
     sentence = f"have epsilon {TOTAL[mode]:.3f}"
     assert all(sentence in told[name] for name in ("MODEL_CARD.md", "dp-deployment.yaml"))
     assert f"have epsilon {TOTAL[mode]:g}" in re.sub(r"</?data[^>]*>", "", told["report.html"])
-    for name, path in (("manifest.json", ("campaign",)), ("datapackage.json", ()), ("summary.json", ("privacy",))):
+    for name, path in (
+        ("manifest.json", ("campaign",)),
+        ("datapackage.json", ()),
+        ("summary.json", ("privacy",)),
+    ):
         found = json.loads(told[name])
         for step in path:
             found = found[step]
@@ -79,15 +92,23 @@ def test_all_rounds_are_written_as_tables_and_a_page(mode, tmp_path):
     levels, changes = rows(tmp_path / "out" / "levels.csv"), rows(tmp_path / "out" / "changes.csv")
     assert len(levels) == 3 * 4 and len(changes) == 2 * 4
     for row in changes:
-        low, narrow, change, wide, high = (float(row[key]) for key in ("low", "narrow_low", "change", "narrow_high", "high"))
+        low, narrow, change, wide, high = (
+            float(row[key]) for key in ("low", "narrow_low", "change", "narrow_high", "high")
+        )
         assert low <= narrow < change < wide <= high
         assert (low < narrow) is (mode == "permanent")
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "Habits &lt;b&gt;" in page and "<b>" not in page.split("</style>")[1].replace("<body>", "")
+    assert "Habits &lt;b&gt;" in page and "<b>" not in page.split("</style>")[1].replace(
+        "<body>", ""
+    )
     assert ("the answers that people gave at the start" in page) is (mode == "permanent")
     assert f"{TOTAL[mode]:g} of everything a device sends" in re.sub(r"</?data[^>]*>", "", page)
     told = json.loads((tmp_path / "out" / "rounds.json").read_text())
-    assert [one["first_day"] for one in told["rounds"]] == ["2026-01-01", "2026-01-31", "2026-03-02"]
+    assert [one["first_day"] for one in told["rounds"]] == [
+        "2026-01-01",
+        "2026-01-31",
+        "2026-03-02",
+    ]
     with pytest.raises(StoreError):
         found.save(tmp_path / "out")
     found.save(tmp_path / "out", force=True)
@@ -97,30 +118,62 @@ def test_a_crowd_that_does_not_change_is_smoothed_and_a_permanent_one_is_not():
     smoothed = publish_rounds(REPORTS["sampled"])
     assert set(smoothed.smoothing) == set(DOMAIN.names)
     plain = publish_rounds(REPORTS["permanent"])
-    assert plain.smoothing == {} and all(plain.smooth[level] == level.share for level in plain.levels)
+    assert plain.smoothing == {} and all(
+        plain.smooth[level] == level.share for level in plain.levels
+    )
 
 
 def test_the_publication_of_one_round_shows_the_trend_and_links_to_all_rounds(tmp_path):
     REPORTS["sampled"].save(tmp_path / "r.parquet")
-    result = CliRunner().invoke(app, ["publish", str(tmp_path / "r.parquet"), "--round", "2026-01-31", "-o", str(tmp_path / "p")])
+    result = CliRunner().invoke(
+        app,
+        [
+            "publish",
+            str(tmp_path / "r.parquet"),
+            "--round",
+            "2026-01-31",
+            "-o",
+            str(tmp_path / "p"),
+        ],
+    )
     assert result.exit_code == 0, result.output
     page = (tmp_path / "p" / "report.html").read_text()
     assert page.count('<figure class="trend">') == 2 and '<a href="rounds/report.html">' in page
     linked = set(re.findall(r'<a href="(?!#)([^"]*)"', page))
-    there = {str(path.relative_to(tmp_path / "p")) for path in (tmp_path / "p").rglob("*") if path.is_file()}
+    there = {
+        str(path.relative_to(tmp_path / "p"))
+        for path in (tmp_path / "p").rglob("*")
+        if path.is_file()
+    }
     assert linked == there - {"report.html"} and "rounds/levels.csv" in there
     beside = (tmp_path / "p" / "rounds" / "report.html").read_text()
-    assert {(tmp_path / "p" / "rounds" / one).resolve().is_file() for one in re.findall(r'<a href="(?!#)([^"]*)"', beside)} == {
-        True
-    }
-    assert "rounds/levels.csv" in json.loads((tmp_path / "p" / "manifest.json").read_text())["files"]
+    assert {
+        (tmp_path / "p" / "rounds" / one).resolve().is_file()
+        for one in re.findall(r'<a href="(?!#)([^"]*)"', beside)
+    } == {True}
+    assert (
+        "rounds/levels.csv" in json.loads((tmp_path / "p" / "manifest.json").read_text())["files"]
+    )
 
 
 def test_a_round_on_its_own_has_no_trend(tmp_path):
     REPORTS["sampled"].of_round("2026-01-31").save(tmp_path / "r.parquet")
-    result = CliRunner().invoke(app, ["publish", str(tmp_path / "r.parquet"), "--round", "2026-01-31", "-o", str(tmp_path / "p")])
+    result = CliRunner().invoke(
+        app,
+        [
+            "publish",
+            str(tmp_path / "r.parquet"),
+            "--round",
+            "2026-01-31",
+            "-o",
+            str(tmp_path / "p"),
+        ],
+    )
     assert result.exit_code == 0, result.output
-    assert not (tmp_path / "p" / "rounds").exists() and "rounds/report.html" not in (tmp_path / "p" / "report.html").read_text()
+    assert (
+        not (tmp_path / "p" / "rounds").exists()
+        and "rounds/report.html" not in (tmp_path / "p" / "report.html").read_text()
+    )
 
 
 @pytest.mark.parametrize("mode", REPORTS)

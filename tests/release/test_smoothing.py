@@ -26,7 +26,9 @@ def measured(truth: np.ndarray) -> tuple[float, float]:
     return taken / 40, errors[0] / errors[1]
 
 
-@pytest.mark.parametrize(("kind", "most"), [("still", 0.3), ("drifting", 0.6), ("at once", 1.05), ("to and fro", 1.0)])
+@pytest.mark.parametrize(
+    ("kind", "most"), [("still", 0.3), ("drifting", 0.6), ("at once", 1.05), ("to and fro", 1.0)]
+)
 def test_smoothing_lowers_the_error_of_what_happens_slowly_and_leaves_the_rest(kind, most):
     taken, error = measured(TRUTHS[kind])
     assert error <= most

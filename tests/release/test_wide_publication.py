@@ -37,9 +37,15 @@ N_PAIRS = 24 * 23 // 2
 @cache
 def reports() -> ReportBatch:
     """Two attributes are copies of two others; the rest are independent."""
-    codes = (np.random.default_rng(4).random((20_000, 24)) < np.linspace(0.2, 0.8, 24)).astype(np.uint16)
+    codes = (np.random.default_rng(4).random((20_000, 24)) < np.linspace(0.2, 0.8, 24)).astype(
+        np.uint16
+    )
     codes[:, 7], codes[:, 20] = codes[:, 3], codes[:, 11]
-    return simulate(Dataset(DOMAIN, codes), make_campaign(DOMAIN, Terms(name="wide"), CampaignRequest(epsilon=6)), seed=1)
+    return simulate(
+        Dataset(DOMAIN, codes),
+        make_campaign(DOMAIN, Terms(name="wide"), CampaignRequest(epsilon=6)),
+        seed=1,
+    )
 
 
 def published_wide(monkeypatch: pytest.MonkeyPatch, most: int) -> stages.Publication:
@@ -48,10 +54,16 @@ def published_wide(monkeypatch: pytest.MonkeyPatch, most: int) -> stages.Publica
 
 
 @pytest.mark.parametrize("most", [3, 40])
-def test_pairs_that_cannot_be_edges_are_not_fitted_and_the_edges_are_the_same(monkeypatch: pytest.MonkeyPatch, most: int):
+def test_pairs_that_cannot_be_edges_are_not_fitted_and_the_edges_are_the_same(
+    monkeypatch: pytest.MonkeyPatch, most: int
+):
     fitted: list[tuple[int, ...]] = []
     joint_of = Study._joint_of
-    monkeypatch.setattr(Study, "_joint_of", lambda self, clique, way: fitted.append(clique) or joint_of(self, clique, way))
+    monkeypatch.setattr(
+        Study,
+        "_joint_of",
+        lambda self, clique, way: fitted.append(clique) or joint_of(self, clique, way),
+    )
     whole = publish(reports(), seed=1, rows=500)
     assert len(fitted) == N_PAIRS and len(whole.pairs) == N_PAIRS
     fitted.clear()
@@ -67,11 +79,17 @@ def test_only_the_strongest_joints_are_held(monkeypatch: pytest.MonkeyPatch):
     wide = published_wide(monkeypatch, 2)
     assert len(wide.pairs) == 2 < len(wide.graph.strengths)
     weakest = min(wide.graph.strengths[pair] for pair in wide.pairs)
-    assert all(strength <= weakest for pair, strength in wide.graph.strengths.items() if pair not in wide.pairs)
+    assert all(
+        strength <= weakest
+        for pair, strength in wide.graph.strengths.items()
+        if pair not in wide.pairs
+    )
 
 
 def test_a_publicly_known_pair_is_held_in_any_case(monkeypatch: pytest.MonkeyPatch):
-    known = JointDistribution((DOMAIN["q00"], DOMAIN["q01"]), np.array([[0.64, 0.16], [0.158, 0.042]]))
+    known = JointDistribution(
+        (DOMAIN["q00"], DOMAIN["q01"]), np.array([[0.64, 0.16], [0.158, 0.042]])
+    )
     monkeypatch.setattr(stages, "MOST_KEPT_PAIRS", 3)
     wide = publish(reports(), seed=1, rows=500, margins=known)
     assert wide.graph.edges == ((0, 1), (11, 20), (3, 7)) and (0, 1) in wide.pairs
@@ -85,18 +103,33 @@ def test_the_package_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch, tm
     page = (tmp_path / "p" / "report.html").read_text()
     assert "14 more questions are in estimates/marginals.csv" in page
     assert "20 questions that go with no other so strongly are left out" in page
-    rows = list(csv.DictReader((tmp_path / "p" / "estimates" / "dependence.csv").read_text().splitlines()))
+    rows = list(
+        csv.DictReader((tmp_path / "p" / "estimates" / "dependence.csv").read_text().splitlines())
+    )
     assert len(rows) == len(wide.graph.strengths)
     assert sum(row["mutual_information"] != "" for row in rows) == 2
 
 
 @pytest.mark.parametrize(
-    ("view", "jointly"), [(Fill(24), True), (Sample(3), True), (Sample(2), True), (Sample(3), False), (Sample(2), False)], ids=str
+    ("view", "jointly"),
+    [
+        (Fill(24), True),
+        (Sample(3), True),
+        (Sample(2), True),
+        (Sample(3), False),
+        (Sample(2), False),
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("n", [40, 4000])
 def test_no_gain_exceeds_its_bound(view: Fill | Sample, jointly: bool, n: int):
     sizes = (2, 3, 4, 2, 5)
-    domain = Domain(tuple(Categorical(name=f"c{i}", values=tuple(map(str, range(size)))) for i, size in enumerate(sizes)))
+    domain = Domain(
+        tuple(
+            Categorical(name=f"c{i}", values=tuple(map(str, range(size))))
+            for i, size in enumerate(sizes)
+        )
+    )
     rng = np.random.default_rng(n)
     codes = np.stack([rng.integers(0, size, n) for size in domain.sizes], axis=1)
     codes[:, 3] = codes[:, 0]

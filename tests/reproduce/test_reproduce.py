@@ -42,7 +42,9 @@ from lopub.reproduce.trusted import information_sensitivity, noisy_joints, trust
 from lopub.reproduce.writing import settings_of
 
 DOCS = Path(__file__).parents[2] / "docs"
-needs_tables = pytest.mark.skipif("LOPUB_DATA" not in os.environ, reason="the public tables are not here: LOPUB_DATA is not set")
+needs_tables = pytest.mark.skipif(
+    "LOPUB_DATA" not in os.environ, reason="the public tables are not here: LOPUB_DATA is not set"
+)
 CELL = Cell(experiment="pruning", table="adult", seed=3, x="0.2", method="true counts")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]*\w)")
 
@@ -53,7 +55,9 @@ def small_table(n: int = 600, seed: int = 5) -> Dataset:
     domain = Domain(tuple(Categorical(name=name, values=("x", "y", "z")) for name in "abc"))
     first = rng.integers(0, 3, n)
     second = np.where(rng.random(n) < 0.8, first, rng.integers(0, 3, n))
-    return Dataset(domain, np.stack([first, second, rng.integers(0, 3, n)], axis=1).astype(np.uint16))
+    return Dataset(
+        domain, np.stack([first, second, rng.integers(0, 3, n)], axis=1).astype(np.uint16)
+    )
 
 
 # ---- cells
@@ -76,7 +80,10 @@ def test_cells_of_different_size_do_not_share_a_file():
 
 def test_no_two_cells_of_a_run_share_a_file():
     for scale in (QUICK, FULL):
-        every = cells_of(["estimation", "identification", "pruning", "classification", "privacy", "baselines"], scale)
+        every = cells_of(
+            ["estimation", "identification", "pruning", "classification", "privacy", "baselines"],
+            scale,
+        )
         assert len({cell.file_name for cell in every}) == len(every)
 
 
@@ -84,7 +91,9 @@ def test_each_sample_of_a_run_is_made_in_one_process():
     cells = cells_of(["estimation", "identification"], FULL)
     groups = groups_of(cells)
     assert sorted(cell for group in groups for cell in group) == sorted(cells)
-    samples = [{(cell.experiment, cell.table, cell.seed, cell.x) for cell in group} for group in groups]
+    samples = [
+        {(cell.experiment, cell.table, cell.seed, cell.x) for cell in group} for group in groups
+    ]
     assert all(len(own) == 1 for own in samples) and len(set.union(*samples)) == len(groups)
 
 
@@ -93,7 +102,9 @@ def test_a_full_run_takes_the_papers_hundred_sets():
 
 
 def test_an_unknown_experiment_is_refused():
-    with pytest.raises(DomainError, match="there is no experiment 'fame'; choose among estimation, identification"):
+    with pytest.raises(
+        DomainError, match="there is no experiment 'fame'; choose among estimation, identification"
+    ):
         cells_of(["fame"], QUICK)
 
 
@@ -108,7 +119,8 @@ def test_an_unknown_scale_is_refused():
 def test_samples_and_what_is_held_out_share_no_record():
     table = small_table()
     numbered = Dataset(
-        Domain((Categorical(name="row", values=tuple(map(str, range(600)))),)), np.arange(600, dtype=np.uint16)[:, None]
+        Domain((Categorical(name="row", values=tuple(map(str, range(600)))),)),
+        np.arange(600, dtype=np.uint16)[:, None],
     )
     one, other = sampled(numbered, 0.3, 1), held_out(numbered, 0.3, 1)
     assert len(one) == len(other) == 180 and not set(one.column("row")) & set(other.column("row"))
@@ -127,7 +139,9 @@ def test_the_plain_loop_takes_the_steps_of_em():
     laws = [channel.law() for channel in reports.campaign.channels((0, 1, 2))][:2]
     codes = [[[int(bit in row) for bit in range(law.n_bits)] for row in law.rows] for law in laws]
     likelihoods = [_likelihoods(report, codes, 0.25) for report in _reports(reports, (0, 1))]
-    step = np.array(_step(likelihoods)).reshape(3, 3).T  # the loop counts with the first attribute fastest
+    step = (
+        np.array(_step(likelihoods)).reshape(3, 3).T
+    )  # the loop counts with the first attribute fastest
     _, counts = Reports(reports).evidence((0, 1)).step(np.full((3, 3), 1 / 9))
     assert np.abs(step - counts / counts.sum()).max() < 1e-6
     assert loop_seconds(reports, (0, 1), 10) > 0
@@ -146,7 +160,9 @@ def test_the_noise_of_a_trusted_server_has_the_stated_scale():
     cliques = [(0, 1, 2)] * 40
     joints = noisy_joints(table, cliques, 0.5, np.random.default_rng(1))
     clipped = [joint.reshape(-1)[1:] / joint.reshape(-1)[0] * 50_000 for joint in joints]
-    assert np.mean(clipped) == pytest.approx(2 * 40 / 0.5 / 2, rel=0.1)  # the negative half is cut to zero
+    assert np.mean(clipped) == pytest.approx(
+        2 * 40 / 0.5 / 2, rel=0.1
+    )  # the negative half is cut to zero
 
 
 def test_no_neighbour_moves_mutual_information_by_more_than_its_sensitivity():
@@ -164,19 +180,25 @@ def test_no_neighbour_moves_mutual_information_by_more_than_its_sensitivity():
 
 
 def test_rappor_sends_by_the_product_and_lopub_by_the_sum():
-    assert formula_bits("RAPPOR", (16, 16)) / formula_bits("Fanti et al.", (16, 16)) == pytest.approx(256 / 32)
+    assert formula_bits("RAPPOR", (16, 16)) / formula_bits(
+        "Fanti et al.", (16, 16)
+    ) == pytest.approx(256 / 32)
     assert formula_bits("direct, jointly", (16, 16)) == 8
 
 
 def test_rappor_can_be_as_long_as_its_formula_says():
     domain = small_table().domain
     pair = Domain(domain.attributes[:2])
-    assert campaign_for(LONG_RAPPOR, pair, "4", 16).channels((0, 1))[0].width == 87  # 9.585 bits a candidate, 9 of them
+    assert (
+        campaign_for(LONG_RAPPOR, pair, "4", 16).channels((0, 1))[0].width == 87
+    )  # 9.585 bits a candidate, 9 of them
     assert campaign_for("RAPPOR", pair, "4", 16).channels((0, 1))[0].width == 32
 
 
 def test_a_majority_answers_what_most_of_the_training_records_did():
-    domain = Domain((Categorical(name="a", values=("x", "y")), Categorical(name="b", values=("x", "y", "z"))))
+    domain = Domain(
+        (Categorical(name="a", values=("x", "y")), Categorical(name="b", values=("x", "y", "z")))
+    )
     training = Dataset(domain, np.array([[0, 2], [0, 2], [1, 1]], dtype=np.uint16))
     test = Dataset(domain, np.array([[0, 2], [1, 2], [1, 0], [1, 0]], dtype=np.uint16))
     assert majority_rates(training, test) == {"svm": 0.25, "random_forest": (0.25 + 0.5) / 2}
@@ -184,7 +206,9 @@ def test_a_majority_answers_what_most_of_the_training_records_did():
 
 def test_information_is_that_of_the_pair_where_its_own_marginals_are_given():
     joint = np.array([[0.3, 0.1], [0.0, 0.6]])
-    assert information(joint, joint.sum(axis=1), joint.sum(axis=0)) == pytest.approx(mutual_information(joint))
+    assert information(joint, joint.sum(axis=1), joint.sum(axis=0)) == pytest.approx(
+        mutual_information(joint)
+    )
     assert information(joint, np.array([1.0, 0.0]), joint.sum(axis=0)) == np.inf
 
 
@@ -194,7 +218,10 @@ def test_information_is_that_of_the_pair_where_its_own_marginals_are_given():
 def test_a_figure_shows_means_and_spreads_over_seeds():
     figure = next(figure for figure in figures() if figure.name == "svm_adult")
     cells = {
-        Cell(experiment="classification", table="adult", seed=seed, x="0.5", method="EM_JD"): {"svm": value, "seconds": 1.0}
+        Cell(experiment="classification", table="adult", seed=seed, x="0.5", method="EM_JD"): {
+            "svm": value,
+            "seconds": 1.0,
+        }
         for seed, value in enumerate((0.5, 0.7))
     }
     assert rows_of(figure, cells) == [FigureRow("0.5", "EM_JD", "svm", "0.6000", "0.1414", "2")]
@@ -211,11 +238,25 @@ def test_rows_survive_their_csv():
 def test_a_picture_draws_every_method():
     figure = next(figure for figure in figures() if figure.name == "forest_adult")
     rows = [
-        FigureRow(x, method, "random_forest", "0.5", "0.1", "2") for x in ("0.1", "0.9") for method in ("EM_JD", "calibrated")
+        FigureRow(x, method, "random_forest", "0.5", "0.1", "2")
+        for x in ("0.1", "0.9")
+        for method in ("EM_JD", "calibrated")
     ]
-    drawn = picture(figure, [*rows, FigureRow("0", "not private", "random_forest", "0.7", "0", "2")])
-    assert all(text in drawn for text in ("EM_JD", "calibrated", "not private", "Random forest classification rate (Adult)"))
-    assert drawn == picture(figure, [*rows, FigureRow("0", "not private", "random_forest", "0.7", "0", "2")])
+    drawn = picture(
+        figure, [*rows, FigureRow("0", "not private", "random_forest", "0.7", "0", "2")]
+    )
+    assert all(
+        text in drawn
+        for text in (
+            "EM_JD",
+            "calibrated",
+            "not private",
+            "Random forest classification rate (Adult)",
+        )
+    )
+    assert drawn == picture(
+        figure, [*rows, FigureRow("0", "not private", "random_forest", "0.7", "0", "2")]
+    )
 
 
 def test_all_that_has_no_noise_is_drawn_across_the_axis(monkeypatch: pytest.MonkeyPatch):
@@ -224,8 +265,17 @@ def test_all_that_has_no_noise_is_drawn_across_the_axis(monkeypatch: pytest.Monk
     monkeypatch.setattr(reproduction_page, "lines", lambda drawn, **_: panels.update(drawn) or "")
     figure = next(figure for figure in figures() if figure.name == "forest_adult")
     rates = {"EM_JD": ("0.1", "0.9"), "not private": ("0",), "majority": ("0",)}
-    picture(figure, [FigureRow(x, method, "random_forest", "0.5", "0", "2") for method, own in rates.items() for x in own])
-    assert [(line.label, list(line.x)) for line in panels[""]] == [(method, [0.1, 0.9]) for method in rates]
+    picture(
+        figure,
+        [
+            FigureRow(x, method, "random_forest", "0.5", "0", "2")
+            for method, own in rates.items()
+            for x in own
+        ],
+    )
+    assert [(line.label, list(line.x)) for line in panels[""]] == [
+        (method, [0.1, 0.9]) for method in rates
+    ]
 
 
 def committed_tables() -> dict[str, list[FigureRow]]:
@@ -238,26 +288,39 @@ def test_all_figures_of_a_full_run_are_committed():
     """Those of a table that may not be passed on may be missing."""
     committed = set(committed_tables())
     assert {figure.name for figure in figures() if not TABLES[figure.table].optional} <= committed
-    drawn = {figure.name for figure in figures() if figure.experiment != "pruning" and figure.name in committed}
+    drawn = {
+        figure.name
+        for figure in figures()
+        if figure.experiment != "pruning" and figure.name in committed
+    }
     assert {path.stem for path in (DOCS / "reproduction").glob("*.svg")} == drawn
 
 
 def test_the_committed_page_is_made_of_the_committed_files_alone():
     found = claims_from_csv((DOCS / "reproduction" / "claims.csv").read_text())
-    settings = dict(list(csv.reader((DOCS / "reproduction" / "settings.csv").read_text().splitlines()))[1:])
+    settings = dict(
+        list(csv.reader((DOCS / "reproduction" / "settings.csv").read_text().splitlines()))[1:]
+    )
     now = settings_of(FULL)
     assert {**settings, "scale": FULL.name, "code": now["code"]} == now
     assert page(found, committed_tables(), settings) == (DOCS / "reproduction.md").read_text()
 
 
 def test_the_committed_claims_follow_from_the_committed_figures():
-    assert claims_csv(claims(committed_tables())) == (DOCS / "reproduction" / "claims.csv").read_text()
+    assert (
+        claims_csv(claims(committed_tables())) == (DOCS / "reproduction" / "claims.csv").read_text()
+    )
 
 
 def test_every_number_of_the_page_stands_in_a_committed_csv():
     text = "".join(path.read_text() for path in sorted((DOCS / "reproduction").glob("*.csv")))
     known = set(NUMBER.findall(text.replace(",", " ")))
-    body = re.sub(r"\]\([^)]*\)|^#.*$|`[^`]*`|^\*\*Of .*$", " ", (DOCS / "reproduction.md").read_text(), flags=re.MULTILINE)
+    body = re.sub(
+        r"\]\([^)]*\)|^#.*$|`[^`]*`|^\*\*Of .*$",
+        " ",
+        (DOCS / "reproduction.md").read_text(),
+        flags=re.MULTILINE,
+    )
     numbers = NUMBER.findall(body.replace(",", " "))
     assert len(numbers) > 500
     assert {number for number in numbers if number not in known} <= {"1"}  # "Algorithm 1"
@@ -273,11 +336,15 @@ def test_the_default_is_beaten_by_a_tenth_at_most_in_the_committed_comparison():
     """By the best of the others, chosen afterwards in each cell."""
     with open(DOCS.parent / "benchmarks" / "results" / "shrinking.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {(row["table"], row["k"]) for row in rows} == set(product(TABLES, ("2", "3", "5"))) and len(rows) >= 54
+    assert {(row["table"], row["k"]) for row in rows} == set(
+        product(TABLES, ("2", "3", "5"))
+    ) and len(rows) >= 54
     ratios = []
     for row in rows:
         best = min(float(row[method]) for method in ("em", "lasso", "hybrid", "product"))
-        assert float(row["shrunk"]) / best == pytest.approx(float(row["ratio"]), rel=0.05)  # printed errors are rounded
+        assert float(row["shrunk"]) / best == pytest.approx(
+            float(row["ratio"]), rel=0.05
+        )  # printed errors are rounded
         ratios.append(float(row["ratio"]))
     assert max(ratios) <= 1.1 and np.mean(ratios) <= 1
 
@@ -297,8 +364,14 @@ def test_the_page_can_be_made_again_from_the_csv_files_of_its_figures(tmp_path):
     (folder / "settings.csv").write_text("what,how\nscale,mixed\ncode,of old\n")
     found = CliRunner().invoke(app, ["reproduce", "--page-only", "-o", str(tmp_path)])
     assert found.exit_code == 0, found.output
-    assert (folder / "avd_adult_2.csv").read_text() == (DOCS / "reproduction" / "avd_adult_2.csv").read_text()
-    assert {path.name for path in folder.glob("*.csv")} >= {"claims.csv", "errata.csv", "limits.csv"}
+    assert (folder / "avd_adult_2.csv").read_text() == (
+        DOCS / "reproduction" / "avd_adult_2.csv"
+    ).read_text()
+    assert {path.name for path in folder.glob("*.csv")} >= {
+        "claims.csv",
+        "errata.csv",
+        "limits.csv",
+    }
     text = (tmp_path / "reproduction.md").read_text()
     assert "of old" in text and "**Of more than one run**" in text and "scale | mixed" not in text
     assert (folder / "avd_adult_2.svg").is_file() and not (tmp_path / CELLS).exists()
@@ -322,14 +395,18 @@ def test_links_of_the_page_lead_to_files_that_the_run_has_written():
     """Wherever it was written to: beside the page, or inside it."""
     text = (DOCS / "reproduction.md").read_text()
     links = set(re.findall(r"\]\(([^)]*)\)", text))
-    assert links and all(link == "reproduction" or link.startswith("reproduction/") for link in links)
+    assert links and all(
+        link == "reproduction" or link.startswith("reproduction/") for link in links
+    )
     assert all((DOCS / link).exists() for link in links)
 
 
 def test_pruning_on_adult_is_the_papers_in_the_committed_figures():
     rows = {(row.x, row.value): float(row.mean) for row in committed_tables()["pruning_adult"]}
     phis = TABLES["adult"].pruning_phis
-    for phi, wanted, pairs in zip(phis, (100, 38, 24, 14, 6), PRUNING["adult"]["pairs_pruned"], strict=True):
+    for phi, wanted, pairs in zip(
+        phis, (100, 38, 24, 14, 6), PRUNING["adult"]["pairs_pruned"], strict=True
+    ):
         assert abs(rows[phi, "dependences"] - wanted) <= max(2, 0.1 * wanted)
         assert rows[phi, "pairs_pruned"] == float(pairs)
     assert all(row.seeds == "20" for row in committed_tables()["pruning_adult"])
@@ -367,7 +444,9 @@ def quarters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("quarters")
     for name in ("adult", "retail"):
         there = Path(os.environ["LOPUB_DATA"]) / name
-        head, *rows = gzip.decompress((there / f"{name}.csv.gz").read_bytes()).splitlines(keepends=True)
+        head, *rows = gzip.decompress((there / f"{name}.csv.gz").read_bytes()).splitlines(
+            keepends=True
+        )
         (folder / f"{name}.csv.gz").write_bytes(gzip.compress(b"".join([head, *rows[::4]])))
         shutil.copy(there / f"{name}.domain.json", folder)
     return folder
@@ -380,12 +459,16 @@ def test_two_runs_give_the_same_csv_files(quarters: Path, tmp_path: Path):
     cells = cells_of(["estimation", "pruning", "privacy", "baselines"], TINY)
     chosen = [cell for cell in cells if cell.k <= most.get(cell.table, -1)]
     for name, workers in (("one", 2), ("other", 1)):
-        write_tables(measure(chosen, tmp_path / name, data=quarters, workers=workers), tmp_path / name)
+        write_tables(
+            measure(chosen, tmp_path / name, data=quarters, workers=workers), tmp_path / name
+        )
     files = {path.name for path in (tmp_path / "one/reproduction").glob("*.csv")}
     assert len(files) >= 8
     timed = {f"{figure.name}.csv" for figure in figures() if figure.timed} | {"claims.csv"}
     for name in sorted(files - timed):
-        one, other = ((tmp_path / run / "reproduction" / name).read_bytes() for run in ("one", "other"))
+        one, other = (
+            (tmp_path / run / "reproduction" / name).read_bytes() for run in ("one", "other")
+        )
         assert one == other, name
 
 
@@ -414,7 +497,9 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(quarters: Path, tmp_path: Pa
     _, said = run.communicate(timeout=60)
     before = {path.name: path.stat().st_mtime_ns for path in store.glob("*.json")}
     assert run.returncode == 130 and before
-    assert re.search(rf"stopped: {len(before)} of 8 cells are kept in .*; run the same command to go on", said)
+    assert re.search(
+        rf"stopped: {len(before)} of 8 cells are kept in .*; run the same command to go on", said
+    )
     assert not (tmp_path / "out/reproduction.md").exists()
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and "8 cells measured or kept" in done.stdout
@@ -446,7 +531,10 @@ def alive(pid: str) -> bool:
 def test_tables_can_be_chosen():
     chosen = cells_of(["pruning", "estimation"], QUICK, ["adult", "retail"])
     assert {cell.table for cell in chosen} == {"adult", "retail"}
-    with pytest.raises(DomainError, match="there is no table 'tpch' in the paper's evaluation; choose among retail, nltcs"):
+    with pytest.raises(
+        DomainError,
+        match="there is no table 'tpch' in the paper's evaluation; choose among retail, nltcs",
+    ):
         cells_of(["pruning"], QUICK, ["tpch"])
 
 
@@ -456,7 +544,17 @@ def test_a_run_goes_on_without_the_table_that_may_not_be_passed_on(tmp_path):
 
 @needs_tables
 def test_tables_that_are_not_asked_for_need_not_be_there(quarters: Path, tmp_path: Path):
-    options = ["--data", str(quarters), "-o", str(tmp_path / "out"), "--tables", "adult,retail", "--quick", "--workers", "1"]
+    options = [
+        "--data",
+        str(quarters),
+        "-o",
+        str(tmp_path / "out"),
+        "--tables",
+        "adult,retail",
+        "--quick",
+        "--workers",
+        "1",
+    ]
     result = CliRunner().invoke(app, ["reproduce", "pruning", *options])
     assert result.exit_code == 0, result.output
     text = (tmp_path / "out/reproduction.md").read_text()
@@ -464,13 +562,20 @@ def test_tables_that_are_not_asked_for_need_not_be_there(quarters: Path, tmp_pat
 
 
 def test_missing_tables_are_told_before_any_work(tmp_path):
-    result = CliRunner().invoke(app, ["reproduce", "pruning", "--data", str(tmp_path), "-o", str(tmp_path / "out")])
+    result = CliRunner().invoke(
+        app, ["reproduce", "pruning", "--data", str(tmp_path), "-o", str(tmp_path / "out")]
+    )
     assert isinstance(result.exception, StoreError)
     assert "there is no table 'adult'" in str(result.exception)
 
 
 def test_a_page_of_another_origin_is_not_overwritten(tmp_path):
     (tmp_path / "reproduction.md").write_text("mine")
-    result = CliRunner().invoke(app, ["reproduce", "pruning", "--data", str(tmp_path), "-o", str(tmp_path)])
+    result = CliRunner().invoke(
+        app, ["reproduce", "pruning", "--data", str(tmp_path), "-o", str(tmp_path)]
+    )
     assert isinstance(result.exception, StoreError)
-    assert "use --force" in str(result.exception) and (tmp_path / "reproduction.md").read_text() == "mine"
+    assert (
+        "use --force" in str(result.exception)
+        and (tmp_path / "reproduction.md").read_text() == "mine"
+    )

@@ -23,7 +23,9 @@ README = (ROOT / "README.md").read_text()
 
 def block(page: str, language: str, words: str) -> str:
     """The block of a page that has these words in it."""
-    return next(text for text in re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL) if words in text)
+    return next(
+        text for text in re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL) if words in text
+    )
 
 
 def free_port() -> int:
@@ -34,15 +36,23 @@ def free_port() -> int:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """What a reader of the README has by now: a campaign, and reports of it in a file."""
-    rows = [f"{'FM'[i % 2]},{('college', 'master', 'phd')[i % 3]},{25 + i % 36}" for i in range(1000)]
+    rows = [
+        f"{'FM'[i % 2]},{('college', 'master', 'phd')[i % 3]},{25 + i % 36}" for i in range(1000)
+    ]
     (tmp_path / "people.csv").write_text("gender,education,age\n" + "\n".join(rows) + "\n")
     (tmp_path / "draft.json").write_text(block(README, "json", '"alumni"'))
-    done(lopub("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "4", cwd=tmp_path))
+    done(
+        lopub(
+            "campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "4", cwd=tmp_path
+        )
+    )
     done(lopub("encode", "campaign.json", "people.csv", "-o", "reports.parquet", cwd=tmp_path))
     return tmp_path
 
 
-@pytest.mark.skipif(not all(map(shutil.which, ("bash", "curl", "sha256sum"))), reason="no bash, curl or sha256sum")
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("bash", "curl", "sha256sum"))), reason="no bash, curl or sha256sum"
+)
 def test_the_first_run_runs(folder: Path):
     pytest.importorskip("fastapi")
     app = "import os\nurl = os.environ['URL']\n" + block(PAGE, "python", "client.send(url)")
@@ -58,14 +68,26 @@ def test_the_first_run_runs(folder: Path):
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     command = ["bash", "-e", "-c", script]
-    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180, check=False)
+    result = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
     assert result.returncode == 0, result.stderr
-    assert "1 reports backed up" in result.stdout  # the app's; the one of `lopub send` was withdrawn
+    assert (
+        "1 reports backed up" in result.stdout
+    )  # the app's; the one of `lopub send` was withdrawn
     assert "1,000 reports" in result.stdout
     assert (folder / "publication" / "data" / "synthetic.csv").exists()
 
 
-def test_the_example_of_the_bound_runs(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_the_example_of_the_bound_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     monkeypatch.chdir(folder)
     exec(compile(block(PAGE, "python", "poisoning_bound"), "operating.md", "exec"), {})
     worst, mean = map(float, capsys.readouterr().out.split())
@@ -94,7 +116,9 @@ def test_every_setting_of_the_page_is_one_of_the_collectors(tmp_path: Path):
 
 
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("poisoning_figures", ROOT / "benchmarks" / "poisoning.py")
+    spec = importlib.util.spec_from_file_location(
+        "poisoning_figures", ROOT / "benchmarks" / "poisoning.py"
+    )
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -113,11 +137,19 @@ def test_the_figures_of_the_page_are_those_of_the_committed_table():
 def test_what_the_page_says_of_the_estimators_is_so():
     """Every estimator stays within the bound, whatever views fakes choose."""
     passed = {
-        method: {(row["mechanism"], row["view"], row["randomize"]) for row in rows() if float(row[method]) > most(row)}
+        method: {
+            (row["mechanism"], row["view"], row["randomize"])
+            for row in rows()
+            if float(row[method]) > most(row)
+        }
         for method in ("linear", "moments", "shrunk", "em")
     }
     assert not any(passed.values()), passed
-    assert any(float(row["shrunk"]) > float(row["mean_bound"]) for row in rows() if row["mechanism"] == "bloom")
+    assert any(
+        float(row["shrunk"]) > float(row["mean_bound"])
+        for row in rows()
+        if row["mechanism"] == "bloom"
+    )
 
 
 def most(row: dict[str, str]) -> float:
@@ -126,7 +158,11 @@ def most(row: dict[str, str]) -> float:
 
 
 def test_one_percent_of_chosen_views_is_noticed_wherever_views_are_drawn_in_pairs():
-    told = {row["warned"] for row in rows() if row["view"] == "sample:2" and row["fake_share"] in ("0.01", "0.05")}
+    told = {
+        row["warned"]
+        for row in rows()
+        if row["view"] == "sample:2" and row["fake_share"] in ("0.01", "0.05")
+    }
     assert told == {"True"}
     assert {row["warned"] for row in rows() if row["view"] == "all"} == {"False"}
 
@@ -136,7 +172,9 @@ def test_one_percent_of_chosen_views_is_noticed_wherever_views_are_drawn_in_pair
 HTTP = (ROOT / "docs" / "http.md").read_text()
 
 
-@pytest.mark.skipif(not all(map(shutil.which, ("bash", "curl", "sha256sum"))), reason="no bash, curl or sha256sum")
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("bash", "curl", "sha256sum"))), reason="no bash, curl or sha256sum"
+)
 def test_every_command_of_the_page_on_http_runs(folder: Path):
     pytest.importorskip("fastapi")
     from lopub import Campaign
@@ -144,15 +182,33 @@ def test_every_command_of_the_page_on_http_runs(folder: Path):
 
     python = Path(sys.executable)
     made = subprocess.run(
-        [python, "-c", block(HTTP, "python", "report.json")], cwd=folder, capture_output=True, text=True, check=False
+        [python, "-c", block(HTTP, "python", "report.json")],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert made.returncode == 0, made.stderr
     campaign, console = Campaign.load(folder / "campaign.json"), str(free_port())
-    with running_collector(f"sqlite:///{folder}/lopub.db", "--console", f"127.0.0.1:{console}") as running:
-        script = block(HTTP, "sh", "COLLECTOR=").replace("8000", str(running.port)).replace("8001", console)
+    with running_collector(
+        f"sqlite:///{folder}/lopub.db", "--console", f"127.0.0.1:{console}"
+    ) as running:
+        script = (
+            block(HTTP, "sh", "COLLECTOR=")
+            .replace("8000", str(running.port))
+            .replace("8001", console)
+        )
         environment = os.environ | {"PATH": f"{python.parent}:{os.environ['PATH']}"}
         command = ["bash", "-e", "-o", "pipefail", "-c", script]
-        result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180, check=False)
+        result = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
     assert result.returncode == 0, result.stderr
     assert f"{campaign.id}  -" in result.stdout  # the hash of what was fetched
     assert '"received": 1' in result.stdout or '"received":1' in result.stdout
@@ -172,6 +228,8 @@ def test_the_page_on_http_and_the_collectors_own_name_every_route(tmp_path: Path
             assert f"`{method.upper()} {path}`" in HTTP
             assert f"<code>{method.upper()} {path}</code>" in shown
     types = paths["/campaigns/{id}/reports"]["post"]["requestBody"]["content"]
-    assert FRAMED_TYPE in types and f"@reports.bin -H &#39;Content-Type: {FRAMED_TYPE}&#39;" in shown
+    assert (
+        FRAMED_TYPE in types and f"@reports.bin -H &#39;Content-Type: {FRAMED_TYPE}&#39;" in shown
+    )
     assert front.status == 200 and b'href="/docs"' in front.body
     assert "default-src 'none'" in front.headers["content-security-policy"]

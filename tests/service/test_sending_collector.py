@@ -67,7 +67,11 @@ class LossyProxy:
                 threading.Thread(target=self._pass_on, args=(sock,), daemon=True).start()
 
     def _pass_on(self, sock: socket.socket) -> None:
-        with suppress(OSError), sock, socket.create_connection(("127.0.0.1", self._collector)) as inner:
+        with (
+            suppress(OSError),
+            sock,
+            socket.create_connection(("127.0.0.1", self._collector)) as inner,
+        ):
             request = received(sock)
             inner.sendall(request)
             answer = b""
@@ -90,7 +94,16 @@ class LossyProxy:
 def collector(tmp_path: Path):
     address = f"sqlite:///{tmp_path / 'lopub.db'}"
     CAMPAIGN.save(tmp_path / "campaign.json")
-    command = [sys.executable, "-m", "lopub", "collect", "open", str(tmp_path / "campaign.json"), "--database", address]
+    command = [
+        sys.executable,
+        "-m",
+        "lopub",
+        "collect",
+        "open",
+        str(tmp_path / "campaign.json"),
+        "--database",
+        address,
+    ]
     subprocess.run(command, check=True, capture_output=True)
     with running_collector(address) as running:
         yield running
@@ -109,7 +122,9 @@ def test_every_person_counts_once_though_every_fifth_answer_is_lost(collector):
 
     def take_part(number: int) -> tuple[bytes, int]:
         client = Client(CAMPAIGN, store=MemoryStore())
-        report = client.encode({"city": ("Bonn", "Oslo", "Rome")[number % 3], "smoker": number % 2 == 0})
+        report = client.encode(
+            {"city": ("Bonn", "Oslo", "Rome")[number % 3], "smoker": number % 2 == 0}
+        )
         return report.id, client.send(proxy.url, patience=QUICK)
 
     with ThreadPoolExecutor(N_AT_ONCE) as pool:
@@ -121,7 +136,14 @@ def test_every_person_counts_once_though_every_fifth_answer_is_lost(collector):
     assert set(proxy.sent) == {report_id for report_id, _ in people}
     assert all(len(set(requests)) == 1 for requests in proxy.sent.values())
     kept = kept_by(collector)
-    note_figures("lost-answers", "sqlite", people=N_PEOPLE, reports=len(kept), attempts=attempts, answers_lost=proxy.n_lost)
+    note_figures(
+        "lost-answers",
+        "sqlite",
+        people=N_PEOPLE,
+        reports=len(kept),
+        attempts=attempts,
+        answers_lost=proxy.n_lost,
+    )
     assert len(kept) == N_PEOPLE
 
 
@@ -131,7 +153,9 @@ def test_a_withdrawn_report_is_gone_and_stays_away(collector):
     for client in (gone, stays):
         client.encode({"city": "Rome", "smoker": True})
         assert client.send(url) == client.send(url) == 1
-    other = MemoryStore()  # of a device that has the same report, and does not know that it was withdrawn
+    other = (
+        MemoryStore()
+    )  # of a device that has the same report, and does not know that it was withdrawn
     other._reports.update(gone._store._reports)
     gone.withdraw(url)
     gone.withdraw(url)

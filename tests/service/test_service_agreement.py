@@ -9,7 +9,16 @@ from test_service_cli import lopub
 
 import load
 from load import note_figures, scaled
-from lopub import Campaign, CampaignRequest, Domain, IntegerRange, Report, Sample, Terms, make_campaign
+from lopub import (
+    Campaign,
+    CampaignRequest,
+    Domain,
+    IntegerRange,
+    Report,
+    Sample,
+    Terms,
+    make_campaign,
+)
 from lopub.collection.batch import ReportBatch
 from lopub.contract.report import FRAMED_TYPE, JSON_TYPE, framed, unframed
 from lopub.release import publish
@@ -21,7 +30,9 @@ from servers import Postgres, Running, running_collector
 
 DOMAIN = Domain(tuple(IntegerRange(name=f"q{i}", minimum=0, maximum=2 + i) for i in range(5)))
 CAMPAIGN = make_campaign(
-    DOMAIN, Terms(name="agreement", min_reports=100), CampaignRequest(epsilon=3, mechanism="subset", view=Sample(2), jointly=True)
+    DOMAIN,
+    Terms(name="agreement", min_reports=100),
+    CampaignRequest(epsilon=3, mechanism="subset", view=Sample(2), jointly=True),
 )
 
 
@@ -41,7 +52,9 @@ def damaged(report: bytes, target: Campaign) -> list[bytes]:
 
 def sent(collector: Running, body: bytes, media_type: str) -> int:
     """How many of the reports of a body were refused."""
-    answer = collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=media_type)
+    answer = collector.ask(
+        "POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=media_type
+    )
     assert answer.status == 200
     return len(answer.json["refused"])
 
@@ -62,7 +75,14 @@ def collected(address: str, good: list[bytes], bad: list[bytes], *, seed: int) -
             n = rng.choice((1, 30, 100, 400))
             part, left = left[:n], left[n:]
             is_twins = rng.random() < 0.3
-            assert sent(collector, as_twins(part) if is_twins else framed(part), JSON_TYPE if is_twins else FRAMED_TYPE) == 0
+            assert (
+                sent(
+                    collector,
+                    as_twins(part) if is_twins else framed(part),
+                    JSON_TYPE if is_twins else FRAMED_TYPE,
+                )
+                == 0
+            )
             if rng.random() < 0.2:
                 assert sent(collector, framed(part), FRAMED_TYPE) == 0
         return counts_over_http(collector)
@@ -79,7 +99,9 @@ def counts_over_http(collector: Running) -> object:
     store = store_at(collector.address)
     token = new_token(store, scope="read", days=1)
     store.close()
-    answer = collector.ask("GET", f"/campaigns/{CAMPAIGN.id}/counts", Authorization=f"Bearer {token}")
+    answer = collector.ask(
+        "GET", f"/campaigns/{CAMPAIGN.id}/counts", Authorization=f"Bearer {token}"
+    )
     assert answer.status == 200
     return answer.json
 
@@ -95,13 +117,19 @@ def batch_from(address: str) -> ReportBatch:
 def published_files(batch: ReportBatch, directory: Path) -> dict[str, bytes]:
     """Every file of the publication, by its path."""
     publish(batch, seed=5).save(directory)
-    return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
 
 
 @pytest.fixture(scope="module")
 def reports() -> tuple[list[bytes], list[bytes]]:
     """Good ones, and some of every bad kind."""
-    good = list(unframed(load.bodies_of(load.population(CAMPAIGN, scaled(30_000), seed=6), 10**9)[0]))
+    good = list(
+        unframed(load.bodies_of(load.population(CAMPAIGN, scaled(30_000), seed=6), 10**9)[0])
+    )
     return good, [each for i in range(20) for each in damaged(good[i], CAMPAIGN)]
 
 
@@ -110,7 +138,9 @@ def test_either_store_and_a_file_give_equal_counts_and_publications(
 ):
     good, bad = reports
     addresses = {"sqlite": f"sqlite:///{tmp_path}/sent.db", "postgresql": postgres.new_database()}
-    counts = [collected(address, good, bad, seed=seed) for seed, address in enumerate(addresses.values())]
+    counts = [
+        collected(address, good, bad, seed=seed) for seed, address in enumerate(addresses.values())
+    ]
     (tmp_path / "reports.bin").write_bytes(framed([*bad, *good]))
     CAMPAIGN.save(tmp_path / "campaign.json")
     addresses["import"] = f"sqlite:///{tmp_path}/imported.db"
@@ -121,7 +151,19 @@ def test_either_store_and_a_file_give_equal_counts_and_publications(
     files = {name: published_files(batch, tmp_path / name) for name, batch in batches.items()}
     n_files = len(files["file"])
     assert n_files > 10
-    differing = [f"{name}/{path}" for name in files for path in files["file"] if files[name].get(path) != files["file"][path]]
-    note_figures("agreement", "all", reports=len(good), refused=len(bad), files=n_files, differing=len(differing))
+    differing = [
+        f"{name}/{path}"
+        for name in files
+        for path in files["file"]
+        if files[name].get(path) != files["file"][path]
+    ]
+    note_figures(
+        "agreement",
+        "all",
+        reports=len(good),
+        refused=len(bad),
+        files=n_files,
+        differing=len(differing),
+    )
     assert differing == []
     assert all(set(each) == set(files["file"]) for each in files.values())

@@ -23,11 +23,19 @@ CAMPAIGN = fakes.campaign("subset, sample:2, jointly")
 
 def filled(store: ReportStore, batch: ReportBatch) -> Entry:
     entry, _ = open_campaign(store, CAMPAIGN)
-    store.write([Submission(entry.number, [row_of(batch.report(i), entry.number) for i in range(len(batch))])])
+    store.write(
+        [
+            Submission(
+                entry.number, [row_of(batch.report(i), entry.number) for i in range(len(batch))]
+            )
+        ]
+    )
     return entry
 
 
-def seen(store: ReportStore, entry: Entry, n_reports: int, lookout: Lookout, *, number: int) -> Look:
+def seen(
+    store: ReportStore, entry: Entry, n_reports: int, lookout: Lookout, *, number: int
+) -> Look:
     until = time.monotonic() + 30
     while (found := lookout.at(store, entry, n_reports)) is None or found.number < number:
         assert time.monotonic() < until
@@ -62,15 +70,21 @@ def test_fakes_are_seen_at_the_next_look(tmp_path: Path, monkeypatch: pytest.Mon
     assert (first.n_reports, first.alarms) == (1_000, ())
     filled(store, fakes.copies(CAMPAIGN, 400, seed=2))
     assert lookout.at(store, entry, 1_001) is first
-    (alarm,) = seen(store, entry, 1_400, lookout, number=look_due(1_400, entry.campaign.terms.min_reports)).alarms
+    (alarm,) = seen(
+        store, entry, 1_400, lookout, number=look_due(1_400, entry.campaign.terms.min_reports)
+    ).alarms
     assert alarm.kind == REPEATS
     monkeypatch.setattr(alarming, "MOST_LOOKED_AT", 300)
-    drawn = seen(store, entry, 2_000, lookout, number=look_due(2_000, entry.campaign.terms.min_reports))
+    drawn = seen(
+        store, entry, 2_000, lookout, number=look_due(2_000, entry.campaign.terms.min_reports)
+    )
     assert 100 < drawn.n_reports < 350
     store.close()
 
 
-def test_whoever_has_looked_rests_fifty_times_as_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_whoever_has_looked_rests_fifty_times_as_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """Forbids to look whenever there are a quarter more: under full load that is all the time, and cost a fifth of the ingest."""
     store, lookout, looks, now = store_at(f"sqlite:///{tmp_path}/lopub.db"), Lookout(), [], [100.0]
     entry = filled(store, fakes.honest(CAMPAIGN, 100, seed=1))
@@ -81,7 +95,9 @@ def test_whoever_has_looked_rests_fifty_times_as_long(tmp_path: Path, monkeypatc
         return fakes.honest(CAMPAIGN, 100, seed=1)
 
     class AtOnce:
-        def __init__(self, *, target: Callable[..., None], args: tuple[object, ...], **_: object) -> None:
+        def __init__(
+            self, *, target: Callable[..., None], args: tuple[object, ...], **_: object
+        ) -> None:
             self.start = lambda: target(*args)
 
     monkeypatch.setattr(alarming, "looked_at", slowly)
@@ -106,6 +122,9 @@ def test_the_page_of_a_running_campaign_shows_the_alarm(tmp_path: Path):
             assert time.monotonic() < until, page
             page = console.get(f"/console/campaigns/{entry.campaign.id}/watch")
             time.sleep(0.2)
-        assert "Some reports may be fakes." in page and "are the same to the last bit as others" in page
+        assert (
+            "Some reports may be fakes." in page
+            and "are the same to the last bit as others" in page
+        )
         german = console.get(f"/console/campaigns/{entry.campaign.id}/watch", Accept_Language="de")
         assert "Manche Meldungen könnten gefälscht sein." in german

@@ -20,7 +20,16 @@ from test_service_cli import lopub
 import load
 import people
 from load import note_figures, scaled
-from lopub import Binned, Boolean, CampaignRequest, Client, Domain, MemoryStore, Terms, make_campaign
+from lopub import (
+    Binned,
+    Boolean,
+    CampaignRequest,
+    Client,
+    Domain,
+    MemoryStore,
+    Terms,
+    make_campaign,
+)
 from lopub.contract.report import FRAMED_TYPE, JSON_TYPE, base64url, framed
 from lopub.service.database import store_at
 from lopub.service.tokens import new_token
@@ -41,13 +50,24 @@ CLOSED = make_campaign(DOMAIN, Terms(name="closed"), CampaignRequest(epsilon=2))
 def canaries() -> dict[str, list[bytes]]:
     """What must not be found, by its kind, in every spelling."""
     number = float(ANSWER + "1")
-    ids = [ID, ID.hex().encode(), ID.hex().upper().encode(), base64url(ID).encode(), base64.b64encode(ID)]
+    ids = [
+        ID,
+        ID.hex().encode(),
+        ID.hex().upper().encode(),
+        base64url(ID).encode(),
+        base64.b64encode(ID),
+    ]
     return {
         "agent": [AGENT.encode(), AGENT.encode().hex().encode()],
         "header": [SECRET.encode()],
         "address": [NETWORK.encode(), FORWARDED.encode()],
         "id": ids,
-        "answer": [ANSWER.encode(), ANSWER.encode().hex().encode(), struct.pack("<d", number), struct.pack(">d", number)],
+        "answer": [
+            ANSWER.encode(),
+            ANSWER.encode().hex().encode(),
+            struct.pack("<d", number),
+            struct.pack(">d", number),
+        ],
     }
 
 
@@ -62,7 +82,9 @@ class Person:
     def __post_init__(self) -> None:
         self.answer = f"{ANSWER}{1 if self.number == 0 else self.number}"
         client = Client(CAMPAIGN, store=MemoryStore())
-        made = client.encode({"income": float(self.answer), "smoker": self.number % 2 == 0}).to_bytes()
+        made = client.encode(
+            {"income": float(self.answer), "smoker": self.number % 2 == 0}
+        ).to_bytes()
         self.report = made[:9] + ID + self.number.to_bytes(4) + made[25:]
 
     @property
@@ -93,7 +115,13 @@ def requests_of(person: Person) -> Iterator[tuple[str, str, bytes, str, set[int]
     withdrawal = json.dumps({"id": base64url(report[9:25])}).encode()
     query = f"?answer={person.answer}&id={report[9:25].hex()}&{SECRET}"
     yield "POST", f"{path}/reports", framed([report]), FRAMED_TYPE, {200}
-    yield "POST", f"{path}/reports{query}", framed([report, people.with_another_slot(report)]), FRAMED_TYPE, {200}
+    yield (
+        "POST",
+        f"{path}/reports{query}",
+        framed([report, people.with_another_slot(report)]),
+        FRAMED_TYPE,
+        {200},
+    )
     yield "POST", f"{path}/reports", people.twin(report, CAMPAIGN).encode(), JSON_TYPE, {200}
     yield "POST", f"{path}/reports", framed([report[:-1], person.record]), FRAMED_TYPE, {200}
     yield "POST", f"{path}/reports", person.record, JSON_TYPE, {200}
@@ -114,8 +142,12 @@ def take_part(collector: Running, person: Person) -> None:
     for method, path, body, media_type, allowed in requests_of(person):
         answer = collector.ask(method, path, body, **person.telling(media_type))
         assert answer.status in allowed, (method, path, answer.body)
-    with socket.create_connection(("127.0.0.1", collector.port), timeout=10, source_address=(person.source, 0)) as connection:
-        connection.sendall(f"{SECRET} {person.answer} {person.report.hex()}\r\n\r\n".encode())  # not HTTP at all
+    with socket.create_connection(
+        ("127.0.0.1", collector.port), timeout=10, source_address=(person.source, 0)
+    ) as connection:
+        connection.sendall(
+            f"{SECRET} {person.answer} {person.report.hex()}\r\n\r\n".encode()
+        )  # not HTTP at all
         connection.recv(1000)
 
 
@@ -124,16 +156,34 @@ def manage(collector: Running, directory: Path, token: str) -> bytes:
     collector.source = f"{NETWORK}200.1"
     headers = {"Authorization": f"Bearer {token}", "User_Agent": AGENT}
     wrong = json.dumps({"schema": SECRET, "answer": ANSWER}).encode()
-    assert collector.ask("PUT", f"/campaigns/{CAMPAIGN.id}", wrong, Content_Type=JSON_TYPE, **headers).status == 422
-    assert collector.ask("GET", "/campaigns", Authorization=f"Bearer {SECRET}", User_Agent=AGENT).status == 401
+    assert (
+        collector.ask(
+            "PUT", f"/campaigns/{CAMPAIGN.id}", wrong, Content_Type=JSON_TYPE, **headers
+        ).status
+        == 422
+    )
+    assert (
+        collector.ask(
+            "GET", "/campaigns", Authorization=f"Bearer {SECRET}", User_Agent=AGENT
+        ).status
+        == 401
+    )
     lopub("backup", "--database", collector.address, "-o", "online.backup", directory=directory)
-    paths = ["/metrics", "/campaigns", f"/campaigns/{CAMPAIGN.id}/counts", "/ready", "/openapi.json"]
+    paths = [
+        "/metrics",
+        "/campaigns",
+        f"/campaigns/{CAMPAIGN.id}/counts",
+        "/ready",
+        "/openapi.json",
+    ]
     return b"".join(collector.ask("GET", path, **headers).body for path in paths)
 
 
 def files_below(*directories: Path) -> dict[str, bytes]:
     """Everything that lies there, by its path."""
-    paths = [path for directory in directories for path in sorted(directory.rglob("*")) if path.is_file()]
+    paths = [
+        path for directory in directories for path in sorted(directory.rglob("*")) if path.is_file()
+    ]
     return {str(path): path.read_bytes() for path in paths}
 
 
@@ -146,7 +196,9 @@ def place(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> list
     return [tmp_path, cluster.directory]
 
 
-def everything(database: str, place: list[Path], request: pytest.FixtureRequest) -> dict[str, bytes]:
+def everything(
+    database: str, place: list[Path], request: pytest.FixtureRequest
+) -> dict[str, bytes]:
     """All files as they are now; of PostgreSQL also what a dump says."""
     if database.startswith("sqlite"):
         return files_below(*place)
@@ -156,10 +208,16 @@ def everything(database: str, place: list[Path], request: pytest.FixtureRequest)
 
 
 def found(contents: dict[str, bytes], spellings: list[bytes]) -> list[str]:
-    return [name for name, content in contents.items() if any(spelling in content for spelling in spellings)]
+    return [
+        name
+        for name, content in contents.items()
+        if any(spelling in content for spelling in spellings)
+    ]
 
 
-def test_no_canary_is_found_anywhere(database: str, place: list[Path], tmp_path: Path, request: pytest.FixtureRequest):
+def test_no_canary_is_found_anywhere(
+    database: str, place: list[Path], tmp_path: Path, request: pytest.FixtureRequest
+):
     load.opened(database, CAMPAIGN, CLOSED)
     lopub("collect", "close", CLOSED.id, "--database", database, directory=tmp_path)
     crowd = [Person(number) for number in range(scaled(1_000))]
@@ -170,7 +228,10 @@ def test_no_canary_is_found_anywhere(database: str, place: list[Path], tmp_path:
         for person in random.Random(1).sample(crowd, len(crowd)):
             take_part(collector, person)
         said = manage(collector, tmp_path, token)
-        contents = {f"running {name}": content for name, content in everything(database, place, request).items()}
+        contents = {
+            f"running {name}": content
+            for name, content in everything(database, place, request).items()
+        }
     contents |= everything(database, place, request)
     contents |= {"answers and metrics": said, "log": "".join(collector.errors).encode()}
     hits = {kind: found(contents, spellings) for kind, spellings in canaries().items()}

@@ -39,7 +39,9 @@ from lopub.service.settings import CollectorSettings
 from lopub.service.store import Submission
 from lopub.service.tokens import all_grants, new_token, revoke
 
-NAMES = set("LoPub Deutsch English lopub token new lt gt iframe src title width height campaigns href embed".split())  # noqa: SIM905
+NAMES = set(
+    "LoPub Deutsch English lopub token new lt gt iframe src title width height campaigns href embed".split()  # noqa: SIM905
+)
 """Words of templates that every language has."""
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = {
@@ -75,7 +77,14 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
 @pytest.fixture
 def stranger(console: Console) -> Console:
     """The same console, as somebody who is not signed in."""
-    return Console(console.address, console.port, console.console_port, console.process, console.token, console.reader)
+    return Console(
+        console.address,
+        console.port,
+        console.console_port,
+        console.process,
+        console.token,
+        console.reader,
+    )
 
 
 @pytest.fixture
@@ -113,20 +122,34 @@ def test_a_stranger_is_shown_where_to_sign_in_and_nothing_else(stranger: Console
         if scope:
             answer = stranger.ask(method, path)
             back = f"?{urlencode({'back': path})}" if method == "GET" and path != "/console" else ""
-            assert (answer.status, answer.headers["location"], answer.body) == (303, f"/console/sign-in{back}", b""), path
+            assert (answer.status, answer.headers["location"], answer.body) == (
+                303,
+                f"/console/sign-in{back}",
+                b"",
+            ), path
 
 
 def test_a_part_of_a_page_sends_a_stranger_to_sign_in_as_a_whole(stranger: Console):
     answer = stranger.ask("GET", "/console/jobs/1", HX_Request="true")
-    assert (answer.status, answer.headers["hx-redirect"], answer.body) == (204, "/console/sign-in", b"")
+    assert (answer.status, answer.headers["hx-redirect"], answer.body) == (
+        204,
+        "/console/sign-in",
+        b"",
+    )
 
 
 def test_who_signs_in_is_led_back_to_where_they_were(stranger: Console):
     address = stranger.ask("GET", "/console?q=a%20b&state=open").headers["location"]
-    form = re.search(r'name="back" value="([^"]+)"', stranger.get(address).partition('action="/console/sign-in"')[2])
+    form = re.search(
+        r'name="back" value="([^"]+)"',
+        stranger.get(address).partition('action="/console/sign-in"')[2],
+    )
     assert form and html.unescape(form[1]) == "/console?q=a%20b&state=open"
     part = {"HX_Request": "true", "HX_Current_URL": f"{stranger.home}/console/jobs/1#lines"}
-    assert stranger.ask("GET", "/console/jobs/1", **part).headers["hx-redirect"] == "/console/sign-in?back=%2Fconsole%2Fjobs%2F1"
+    assert (
+        stranger.ask("GET", "/console/jobs/1", **part).headers["hx-redirect"]
+        == "/console/sign-in?back=%2Fconsole%2Fjobs%2F1"
+    )
     told = stranger.post("/console/sign-in", {"token": "wrong", "back": "/console/log"})
     assert told.status == 403 and b'name="back" value="/console/log"' in told.body
     answer = stranger.post("/console/sign-in", {"token": stranger.token, "back": "/console/log"})
@@ -150,7 +173,11 @@ def test_a_token_that_reads_does_not_manage(reader: Console):
     assert csrf
     for method, path, scope in addresses():
         if scope == "manage":
-            answer = reader.post(path, {"csrf": csrf[1]}) if method == "POST" else reader.ask(method, path)
+            answer = (
+                reader.post(path, {"csrf": csrf[1]})
+                if method == "POST"
+                else reader.ask(method, path)
+            )
             assert answer.status == 403, path
             assert b"this needs a token of scope manage" in answer.body
     assert "New draft" not in reader.get("/console")
@@ -185,7 +212,12 @@ def test_a_form_of_another_site_is_refused(console: Console, headers: dict[str, 
 
 def test_a_cookie_from_before_signing_in_is_worth_nothing(stranger: Console):
     stranger.cookie = "chosen-by-somebody-else"
-    assert stranger.post("/console/sign-in", {"token": stranger.token}).headers["set-cookie"].count("chosen") == 0
+    assert (
+        stranger.post("/console/sign-in", {"token": stranger.token})
+        .headers["set-cookie"]
+        .count("chosen")
+        == 0
+    )
     assert stranger.ask("GET", "/console").status == 303
 
 
@@ -195,7 +227,10 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(stranger: Console
         assert part in cookie
     assert "Secure" not in cookie
     assert (
-        "Secure" in stranger.post("/console/sign-in", {"token": stranger.token}, X_Forwarded_Proto="https").headers["set-cookie"]
+        "Secure"
+        in stranger.post(
+            "/console/sign-in", {"token": stranger.token}, X_Forwarded_Proto="https"
+        ).headers["set-cookie"]
     )
 
 
@@ -224,7 +259,9 @@ def test_guessing_tokens_comes_to_an_end(stranger: Console, console: Console):
     assert answers[-1] == 429
     n_written = sum(action.what == "sign-in refused" for action in done(console))
     assert [stranger.sign_in(f"lopub_more{i}").status for i in range(20)] == [429] * 20
-    assert sum(action.what == "sign-in refused" for action in done(console)) == n_written  # nothing is written any more
+    assert (
+        sum(action.what == "sign-in refused" for action in done(console)) == n_written
+    )  # nothing is written any more
     assert console.ask("GET", "/console").status == 200  # who is in stays in
     assert "lopub_guess" not in console.get("/console/log")
     assert not [line for line in console.errors if "lopub_guess" in line]
@@ -232,12 +269,16 @@ def test_guessing_tokens_comes_to_an_end(stranger: Console, console: Console):
 
 def test_a_stranger_who_guesses_keeps_nobody_out(stranger: Console):
     """Forbids to try no token at all for a while: anybody who reaches the console could lock its stewards out."""
-    assert [stranger.sign_in(f"lopub_guess{i}").status for i in range(gate.MOST_FAILURES + 2)][-1] == 429
+    assert [stranger.sign_in(f"lopub_guess{i}").status for i in range(gate.MOST_FAILURES + 2)][
+        -1
+    ] == 429
     assert stranger.sign_in(stranger.reader).status == 303
     assert stranger.ask("GET", "/console").status == 200
     store = store_at(stranger.address)
     token = new_token(store, scope="read", days=1)
-    (name,) = {grant.name for grant in all_grants(store)} & {hashlib.sha256(token.encode()).hexdigest()[:12]}
+    (name,) = {grant.name for grant in all_grants(store)} & {
+        hashlib.sha256(token.encode()).hexdigest()[:12]
+    }
     revoke(store, name)
     store.close()
     assert stranger.sign_in(token).status == 429
@@ -315,8 +356,13 @@ VENDORED = {
 
 
 @pytest.mark.parametrize("name", sorted(VENDORED))
-def test_scripts_of_others_are_as_they_were_released_with_their_licence(console: Console, name: str):
-    assert hashlib.sha256(console.ask("GET", f"/console/static/{name}").body).hexdigest() == VENDORED[name]
+def test_scripts_of_others_are_as_they_were_released_with_their_licence(
+    console: Console, name: str
+):
+    assert (
+        hashlib.sha256(console.ask("GET", f"/console/static/{name}").body).hexdigest()
+        == VENDORED[name]
+    )
     assert (HERE / "static" / name.replace(".min.js", ".LICENSE")).stat().st_size > 100
 
 
@@ -326,15 +372,25 @@ def test_scripts_of_others_are_as_they_were_released_with_their_licence(console:
 def test_a_script_in_any_text_of_a_draft_stays_a_text(console: Console):
     address = begun(console, HOSTILE)
     campaign = opened(console, HOSTILE)
-    pages = [address, *(f"{address}{part}" for part in ("/plan", "/advice", "/preview", "/page")), "/console"]
-    pages += [f"{campaign}{part}" for part in ("", "/watch", "/poster", "/publish", "/read", "/delete")]
+    pages = [
+        address,
+        *(f"{address}{part}" for part in ("/plan", "/advice", "/preview", "/page")),
+        "/console",
+    ]
+    pages += [
+        f"{campaign}{part}" for part in ("", "/watch", "/poster", "/publish", "/read", "/delete")
+    ]
     pages += ["/console/log", f"/console?q={SCRIPT}", f"{campaign}/read?ask={SCRIPT}"]
     for path in pages:
         for language in LANGUAGES:
-            page = console.get(path.replace("<", "%3C").replace(">", "%3E"), Accept_Language=language)
+            page = console.get(
+                path.replace("<", "%3C").replace(">", "%3E"), Accept_Language=language
+            )
             assert SCRIPT not in page, path
             assert page.count("<script") == len(
-                re.findall(r'<script (?:defer |type="module" )*src="/console/(?:static|contribute)/', page)
+                re.findall(
+                    r'<script (?:defer |type="module" )*src="/console/(?:static|contribute)/', page
+                )
             )
             assert "<img src=x" not in page
             assert str(7777 * 7777) not in page
@@ -345,9 +401,15 @@ def test_a_slider_of_people_and_the_field_beside_it_move_each_other(console: Con
     moved = console.get(f"{address}/plan?scale=4.3&epsilon=2", HX_Request="true")
     assert 'hx-swap-oob="true"' in moved and 'name="people" value="20000"' in moved
     typed = console.get(f"{address}/plan?people=777&epsilon=2", HX_Request="true")
-    assert "777" in typed and 'name="people"' not in typed and 'name="scale" min="1" max="7" step="0.1" value="2.9"' in typed
+    assert (
+        "777" in typed
+        and 'name="people"' not in typed
+        and 'name="scale" min="1" max="7" step="0.1" value="2.9"' in typed
+    )
     for scale in ("nan", "inf", "-inf", "x", "1e999", ""):
-        assert 'id="forecast"' in console.get(f"{address}/plan?scale={scale}&epsilon=2", HX_Request="true")
+        assert 'id="forecast"' in console.get(
+            f"{address}/plan?scale={scale}&epsilon=2", HX_Request="true"
+        )
 
 
 def test_a_plan_is_kept_by_whichever_way_one_goes_on(console: Console):
@@ -360,8 +422,13 @@ def test_a_plan_is_kept_by_whichever_way_one_goes_on(console: Console):
         assert f'name="people" value="{n}"' in console.get(f"{address}/plan")
         assert f'value="{n}">{n}</data>' in console.get(f"{address}/preview")
     plan = console.get(f"{address}/plan")
-    assert all(f'<button form="plan" name="do" value="{step}">' in plan for step in ("write", "preview"))
-    assert all(f'<button form="draft" name="do" value="{step}">' in console.get(address) for step in ("plan", "preview"))
+    assert all(
+        f'<button form="plan" name="do" value="{step}">' in plan for step in ("write", "preview")
+    )
+    assert all(
+        f'<button form="draft" name="do" value="{step}">' in console.get(address)
+        for step in ("plan", "preview")
+    )
 
 
 def test_a_plan_is_kept_as_it_is_moved(console: Console, reader: Console):
@@ -371,25 +438,41 @@ def test_a_plan_is_kept_as_it_is_moved(console: Console, reader: Console):
     assert (moved.status, moved.headers["hx-trigger"]) == (200, "planned")
     assert 'id="people" name="people" value="20000"' in moved.body.decode()
     assert 'name="people" value="20000"' in console.get(f"{address}/plan")
-    seen = reader.get(f"{address}/plan?people=5&epsilon=2")  # who may only read keeps nothing, and is shown no button for it
-    assert 'name="people" value="5"' in seen and "hx-post" not in seen and "button form=" not in seen
+    seen = reader.get(
+        f"{address}/plan?people=5&epsilon=2"
+    )  # who may only read keeps nothing, and is shown no button for it
+    assert (
+        'name="people" value="5"' in seen and "hx-post" not in seen and "button form=" not in seen
+    )
     assert 'name="people" value="20000"' in reader.get(f"{address}/plan")
 
 
 def test_advice_is_about_the_people_on_the_page(console: Console):
     address = begun(console)
-    few, many = (console.get(f"{address}/advice?people={n}&epsilon=2", HX_Request="true") for n in (500, 50_000))
+    few, many = (
+        console.get(f"{address}/advice?people={n}&epsilon=2", HX_Request="true")
+        for n in (500, 50_000)
+    )
     assert few != many and all("planned from:body" in text for text in (few, many))
 
 
 def test_each_option_of_a_list_has_a_forecast(console: Console):
     fields = [
-        {"name": "reads", "type": "list", "question": "What do you read?", "categories": ["books", "papers"]},
+        {
+            "name": "reads",
+            "type": "list",
+            "question": "What do you read?",
+            "categories": ["books", "papers"],
+        },
         {"name": "owns", "type": "boolean", "question": "A car?"},
     ]
-    plan = console.get(f"{begun(console, {'name': 'reads', 'schema': {'fields': fields}})}/plan?people=1000&epsilon=2")
+    plan = console.get(
+        f"{begun(console, {'name': 'reads', 'schema': {'fields': fields}})}/plan?people=1000&epsilon=2"
+    )
     for asked in ("What do you read?: books", "What do you read?: papers", "A car?"):
-        assert re.search(rf'<th scope="row">{re.escape(asked)}</th><td class="n"><data value="0\.\d+">', plan), asked
+        assert re.search(
+            rf'<th scope="row">{re.escape(asked)}</th><td class="n"><data value="0\.\d+">', plan
+        ), asked
 
 
 def test_a_language_that_the_page_does_not_speak_gets_advice_beside_its_field(console: Console):
@@ -402,33 +485,50 @@ def test_a_language_that_the_page_does_not_speak_gets_advice_beside_its_field(co
     page = console.get(begun(console, draft))
     for place, tag in {"language": "fr", "translations": "it"}.items():
         box = re.search(rf'<div id="{place}-remarks">(.*?)</div>', page, re.DOTALL)
-        assert box and f"in English and German only; who reads {tag} sees your texts in {tag}" in box[1]
+        assert (
+            box
+            and f"in English and German only; who reads {tag} sees your texts in {tag}" in box[1]
+        )
 
 
 def test_a_draft_is_taken_along_as_a_file(console: Console):
-    address = begun(console, {"name": "along", "schema": {"fields": [{"name": "a", "type": "boolean"}]}})
+    address = begun(
+        console, {"name": "along", "schema": {"fields": [{"name": "a", "type": "boolean"}]}}
+    )
     answer = console.ask("GET", f"{address}/file")
     assert answer.headers["content-disposition"] == 'attachment; filename="along.json"'
     assert json.loads(answer.body)["schema"]["fields"][0]["name"] == "a"
     hostile = begun(console, {"name": 'x"/../y', "schema": {"fields": []}})
-    assert 'filename="draft.json"' in console.ask("GET", f"{hostile}/file").headers["content-disposition"]
+    assert (
+        'filename="draft.json"'
+        in console.ask("GET", f"{hostile}/file").headers["content-disposition"]
+    )
 
 
 def test_delete_counts_the_days_that_people_were_promised(console: Console):
     """Reports go at the end of the last of so many whole days after that of the close; one more was counted once."""
-    draft = {"name": "kept", "min_reports": 1, "retention_days": 90, "schema": {"fields": [{"name": "a", "type": "boolean"}]}}
+    draft = {
+        "name": "kept",
+        "min_reports": 1,
+        "retention_days": 90,
+        "schema": {"fields": [{"name": "a", "type": "boolean"}]},
+    }
     address = opened(console, draft)
     store = store_at(console.address)
     entry = close_campaign(store, address.rpartition("/")[2])
     store.close()
     assert entry.closed is not None
-    assert f"in 90 days, at the end of {day_of(entry.closed + 90)}" in console.get(f"{address}/delete")
+    assert f"in 90 days, at the end of {day_of(entry.closed + 90)}" in console.get(
+        f"{address}/delete"
+    )
     assert "Closes by itself" not in console.get(address)
 
 
 def test_epsilon_is_explained_and_above_8_there_is_a_warning(console: Console):
     address = begun(console)
-    plain, weak = (console.get(f"{address}/plan?epsilon={epsilon}", HX_Request="true") for epsilon in (8, 9))
+    plain, weak = (
+        console.get(f"{address}/plan?epsilon={epsilon}", HX_Request="true") for epsilon in (8, 9)
+    )
     assert "What epsilon means: whoever sees one report" in plain and "is above 8" not in plain
     assert "Epsilon 9 is above 8: it protects on paper only." in weak
 
@@ -443,26 +543,39 @@ def in_rounds(name: str, **repeat: str | int) -> dict:
     return {"name": name, "min_reports": 40, "schedule": schedule, "schema": {"fields": fields}}
 
 
-def test_a_campaign_in_rounds_is_planned_for_one_of_them_and_both_epsilons_are_shown(console: Console):
+def test_a_campaign_in_rounds_is_planned_for_one_of_them_and_both_epsilons_are_shown(
+    console: Console,
+):
     address = begun(console, in_rounds("months"))
     plan = console.get(f"{address}/plan?people=1000&epsilon=2", HX_Request="true")
     assert 'take part in 3 of 6, which makes <data value="500">500</data> reports per round' in plan
-    assert "Epsilon of all reports of one device</dt><dd>6</dd>" in plan and "is above 8" not in plan
-    once = begun(console, {key: value for key, value in in_rounds("once").items() if key != "schedule"})
+    assert (
+        "Epsilon of all reports of one device</dt><dd>6</dd>" in plan and "is above 8" not in plan
+    )
+    once = begun(
+        console, {key: value for key, value in in_rounds("once").items() if key != "schedule"}
+    )
     shares = [
-        re.findall(r"one question</dt><dd>(.*?)</dd>", text) for text in (plan, console.get(f"{once}/plan?people=500&epsilon=2"))
+        re.findall(r"one question</dt><dd>(.*?)</dd>", text)
+        for text in (plan, console.get(f"{once}/plan?people=500&epsilon=2"))
     ]
     assert shares[0] == shares[1]
-    assert "Epsilon 9 is above 8" in console.get(f"{address}/plan?people=1000&epsilon=3", HX_Request="true")
+    assert "Epsilon 9 is above 8" in console.get(
+        f"{address}/plan?people=1000&epsilon=3", HX_Request="true"
+    )
     console.do(f"{address}/plan", {"people": "1000", "epsilon": "2"})
-    assert "Epsilon of all reports of one device</dt><dd>6</dd>" in console.get(f"{address}/preview")
+    assert "Epsilon of all reports of one device</dt><dd>6</dd>" in console.get(
+        f"{address}/preview"
+    )
     campaign = console.get(console.do(f"{address}/open").headers["location"])
     assert "Epsilon of all reports of one device</dt><dd>6</dd>" in campaign
     assert "6 of 7 days; a device takes part in 3 (sampled)" in campaign
 
 
 def test_a_draft_that_keeps_an_answer_is_not_planned_as_if_it_were_asked_once(console: Console):
-    answer = console.ask("GET", f"{begun(console, in_rounds('kept', mode='permanent') | {'min_reports': 100})}/plan")
+    answer = console.ask(
+        "GET", f"{begun(console, in_rounds('kept', mode='permanent') | {'min_reports': 100})}/plan"
+    )
     assert answer.status == 400 and b"a campaign in mode permanent is made with" in answer.body
 
 
@@ -486,7 +599,12 @@ def test_what_is_opened_is_what_the_preview_showed(console: Console):
     address = begun(console, HOSTILE | {"name": "stale", "title": "Stale"})
     shown = re.search(r'name="campaign" value="(\w{64})"', console.get(f"{address}/preview"))
     assert shown
-    assert console.do(f"{address}/text", {"text": json.dumps(HOSTILE | {"name": "stale", "title": "Newer"})}).status == 303
+    assert (
+        console.do(
+            f"{address}/text", {"text": json.dumps(HOSTILE | {"name": "stale", "title": "Newer"})}
+        ).status
+        == 303
+    )
     answer = console.do(f"{address}/open", {"campaign": shown[1]})
     assert answer.status == 400
     assert b"the draft was changed after this preview was shown" in answer.body
@@ -505,18 +623,28 @@ def test_the_embed_snippet_is_still_safe_once_it_is_pasted(console: Console):
 def test_a_hostile_upload_is_refused_with_a_sentence(console: Console, tmp_path: Path):
     import hostile_xlsx
 
-    contents = [b"PK\x03\x04 nothing of the kind", b"\xff\xfe\x00", b"[" * 100_000, b'{"name": "\xed"}', b"{}" * 10]
+    contents = [
+        b"PK\x03\x04 nothing of the kind",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b'{"name": "\xed"}',
+        b"{}" * 10,
+    ]
     for name in hostile_xlsx.HOSTILE:
         contents.append(hostile_xlsx.written(tmp_path / f"{name}.xlsx", name).read_bytes())
     before = console.get("/console").count("/console/drafts/")
     for content in contents:
-        head = b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n' + console.csrf().encode()
+        head = (
+            b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n' + console.csrf().encode()
+        )
         file = (
             b'\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="../../x.xlsx"\r\n\r\n'
             + content
             + b"\r\n--x--\r\n"
         )
-        answer = console.ask("POST", "/console/drafts", head + file, Content_Type="multipart/form-data; boundary=x")
+        answer = console.ask(
+            "POST", "/console/drafts", head + file, Content_Type="multipart/form-data; boundary=x"
+        )
         assert answer.status in (400, 413), content[:20]
         assert b"has a bug" not in answer.body
     assert console.get("/console").count("/console/drafts/") == before
@@ -526,20 +654,26 @@ def test_a_file_becomes_a_draft(console: Console):
     head = b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n' + console.csrf().encode()
     file = b'\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="d.json"\r\n\r\n'
     body = head + file + people.campaign("uploaded").canonical_bytes + b"\r\n--x--\r\n"
-    answer = console.ask("POST", "/console/drafts", body, Content_Type="multipart/form-data; boundary=x")
+    answer = console.ask(
+        "POST", "/console/drafts", body, Content_Type="multipart/form-data; boundary=x"
+    )
     assert answer.status == 303
     assert 'value="uploaded"' in console.get(answer.headers["location"])
 
 
 def test_what_is_wrong_stands_beside_its_field(console: Console):
-    address = begun(console, HOSTILE | {"name": "Not a name", "min_reports": -1, "schedule": {"opens": "x"}})
+    address = begun(
+        console, HOSTILE | {"name": "Not a name", "min_reports": -1, "schedule": {"opens": "x"}}
+    )
     page = console.get(address)
     for place in ("name", "min_reports", "schedule"):
         beside = re.search(f'<div id="{place}-remarks">(.*?)</div>', page, re.DOTALL)
         assert beside and 'class="mistake"' in beside[1], place
         assert f'aria-describedby="{place}-remarks"' in page
     part = {"Content_Type": "application/x-www-form-urlencoded", "HX_Request": "true"}
-    body = urlencode(form_on(console, address) | {"name": "mended", "csrf": console.csrf()}).encode()
+    body = urlencode(
+        form_on(console, address) | {"name": "mended", "csrf": console.csrf()}
+    ).encode()
     again = console.ask("POST", address, body, **part).body.decode()
     assert re.search(r'<div id="name-remarks" hx-swap-oob="true">\s*</div>', again)
     assert re.search(r'<div id="min_reports-remarks" hx-swap-oob="true">\s*<ul', again)
@@ -550,15 +684,26 @@ def test_what_is_wrong_stands_beside_its_field(console: Console):
 
 def form_on(console: Console, address: str) -> dict[str, str]:
     """Every control of a draft's page with what stands in it."""
-    page = console.get(address).partition('<form method="post" action="/console/drafts/')[2].partition("</form>")[0]
+    page = (
+        console.get(address)
+        .partition('<form method="post" action="/console/drafts/')[2]
+        .partition("</form>")[0]
+    )
     found = {
-        name: html.unescape(value) for name, value in re.findall(r'<input type="\w+"[^>]* name="([^"]+)" value="([^"]*)"', page)
+        name: html.unescape(value)
+        for name, value in re.findall(
+            r'<input type="\w+"[^>]* name="([^"]+)" value="([^"]*)"', page
+        )
     }
     found |= {
         name: html.unescape(text)
-        for name, text in re.findall(r'<textarea[^>]* name="([^"]+)"[^>]*>(.*?)</textarea>', page, re.DOTALL)
+        for name, text in re.findall(
+            r'<textarea[^>]* name="([^"]+)"[^>]*>(.*?)</textarea>', page, re.DOTALL
+        )
     }
-    kinds = re.findall(r'<select id="[^"]+" name="([^"]+)">.*?<option value="([^"]*)" selected', page)
+    kinds = re.findall(
+        r'<select id="[^"]+" name="([^"]+)">.*?<option value="([^"]*)" selected', page
+    )
     return found | dict(kinds)
 
 
@@ -587,8 +732,15 @@ def test_a_second_tab_does_not_overwrite_what_the_first_one_saved(console: Conso
 def test_a_text_does_not_overwrite_what_another_tab_saved(console: Console):
     address = begun(console)
     old = form_on(console, address)["version"]
-    assert console.do(f"{address}/text", {"text": json.dumps(HOSTILE | {"title": "Newer"}), "version": old}).status == 303
-    answer = console.do(f"{address}/text", {"text": json.dumps(HOSTILE | {"title": "Older"}), "version": old})
+    assert (
+        console.do(
+            f"{address}/text", {"text": json.dumps(HOSTILE | {"title": "Newer"}), "version": old}
+        ).status
+        == 303
+    )
+    answer = console.do(
+        f"{address}/text", {"text": json.dumps(HOSTILE | {"title": "Older"}), "version": old}
+    )
     assert answer.status == 409
     assert "Newer" in console.get(address)
 
@@ -607,10 +759,14 @@ def test_a_tab_that_saves_as_somebody_types_goes_on_saving(console: Console):
 def test_a_question_is_binned_by_a_button_and_the_button_is_taken_back(console: Console):
     fields = [{"name": "age", "type": "integer", "question": "How old?", "constraints": {"minimum": 0, "maximum": 119}},
               {"name": "job", "type": "boolean", "question": "A job?"}]  # fmt: skip
-    address = begun(console, {"name": "binned", "title": "Binned", "min_reports": 10, "schema": {"fields": fields}})
+    address = begun(
+        console,
+        {"name": "binned", "title": "Binned", "min_reports": 10, "schema": {"fields": fields}},
+    )
     advice = console.get(f"{address}/advice")
     offered = re.search(
-        r'name="version" value="(\w+)"><input type="hidden" name="question" value="age"><input[^>]*value="(\d+)"', advice
+        r'name="version" value="(\w+)"><input type="hidden" name="question" value="age"><input[^>]*value="(\d+)"',
+        advice,
     )
     assert offered, advice
     form = {"version": offered[1], "question": "age", "n": offered[2]}
@@ -633,7 +789,11 @@ def test_a_draft_that_saves_itself_presses_no_button(console: Console):
         form = before | {"csrf": console.csrf(), "title.en": button, "do": button}
         assert console.post(address, form, HX_Request="true").status == 200
         after = form_on(console, address)
-        assert (after["title.en"], after["q0.key"], len(after)) == (button, before["q0.key"], len(before))
+        assert (after["title.en"], after["q0.key"], len(after)) == (
+            button,
+            before["q0.key"],
+            len(before),
+        )
     assert 'hx-params="not do"' in console.get(address)
 
 
@@ -667,8 +827,13 @@ def wait_for(holds: Callable[[], bool]) -> None:
 def test_below_min_reports_no_screen_gives_the_number_away(console: Console):
     few, more = (send(console, name, n, min_reports=40) for name, n in (("few", 17), ("fewer", 23)))
     for part in ("", "/watch", "/poster", "/publish", "/read", "/delete"):
-        one, two = (console.get(address + part).replace(address.rpartition("/")[2], "id") for address in (few, more))
-        one, two = (re.sub(r"few(er)?|[0-9a-f]{8,16}|<svg.*?</svg>", "", page) for page in (one, two))
+        one, two = (
+            console.get(address + part).replace(address.rpartition("/")[2], "id")
+            for address in (few, more)
+        )
+        one, two = (
+            re.sub(r"few(er)?|[0-9a-f]{8,16}|<svg.*?</svg>", "", page) for page in (one, two)
+        )
         assert one == two
     assert "Not enough yet." in console.get(few)
     store = store_at(console.address)
@@ -679,22 +844,39 @@ def test_below_min_reports_no_screen_gives_the_number_away(console: Console):
     assert b">there are not enough reports yet to publish anything</p>" in answer.body
 
 
-def test_no_page_of_the_console_counts_rows(console: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_no_page_of_the_console_counts_rows(
+    console: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """Forbids to look at the table of reports for a page: with ten million of them that takes seconds."""
     address = send(console, "counted", 30, min_reports=20)
     store = store_at(console.address)
     desk = Desk(
-        collector=cast(Collector, SimpleNamespace(store=store, settings=CollectorSettings())), home=tmp_path, public="http://x"
+        collector=cast(Collector, SimpleNamespace(store=store, settings=CollectorSettings())),
+        home=tmp_path,
+        public="http://x",
     )
-    monkeypatch.setattr(desk.lookout, "at", lambda *_: None)  # which looks at a bounded number, beside the pages
+    monkeypatch.setattr(
+        desk.lookout, "at", lambda *_: None
+    )  # which looks at a bounded number, beside the pages
     asked: list[str] = []
 
     def heard(*given: Any) -> None:
         asked.append(given[2])
 
     event.listen(Engine, "before_cursor_execute", heard)
-    visit = Visit(at={"id": address.rpartition("/")[2]}, query={}, grant=all_grants(store)[0], session=Session("", 0))
-    for show in (listing.show_list, listing.show_log, running.show_campaign, publishing.show_publish, ending.show_delete):
+    visit = Visit(
+        at={"id": address.rpartition("/")[2]},
+        query={},
+        grant=all_grants(store)[0],
+        session=Session("", 0),
+    )
+    for show in (
+        listing.show_list,
+        listing.show_log,
+        running.show_campaign,
+        publishing.show_publish,
+        ending.show_delete,
+    ):
         assert show(desk, visit).status_code == 200
     event.remove(Engine, "before_cursor_execute", heard)
     assert len(asked) > 5 and "tallies" in " ".join(asked)
@@ -717,10 +899,21 @@ def test_what_is_watched_of_rounds_is_one_of_them_and_hides_those_with_too_few(c
     for number, n in enumerate((60, 60, 7)):
         slot = entry.campaign.terms.schedule.slots[number]
         table = Dataset(entry.campaign.domain, np.zeros((n, 2), dtype=np.uint16))
-        store.write([Submission(entry.number, _rows(simulate(table, entry.campaign, seed=slot, slot=slot), entry.number))])
-        pages.append(re.findall(r'<div id="watch".*?</details>', console.get(address), re.DOTALL)[0])
+        store.write(
+            [
+                Submission(
+                    entry.number,
+                    _rows(simulate(table, entry.campaign, seed=slot, slot=slot), entry.number),
+                )
+            ]
+        )
+        pages.append(
+            re.findall(r'<div id="watch".*?</details>', console.get(address), re.DOTALL)[0]
+        )
     store.close()
-    errors = [re.findall(r"Expected error in the last of them</dt><dd>(.*?)</dd>", page) for page in pages]
+    errors = [
+        re.findall(r"Expected error in the last of them</dt><dd>(.*?)</dd>", page) for page in pages
+    ]
     assert len(errors[0]) == 1 and errors[0] == errors[1]
     assert pages[2] == pages[1] and '<data value="120">120</data>' in pages[1]
     assert "Reports by round" in pages[0] and "at this pace" not in pages[0]
@@ -732,7 +925,9 @@ def test_a_campaign_closes_only_where_its_id_was_typed(console: Console):
     for typed in ("", campaign_id[:7], "0" * 64, "typed"):
         assert console.do(f"{address}/close", {"typed": typed}).status == 400
         assert console.do(f"{address}/delete", {"typed": typed}).status == 400
-    assert console.do(f"{address}/delete", {"typed": campaign_id}).status == 400  # not before it is closed
+    assert (
+        console.do(f"{address}/delete", {"typed": campaign_id}).status == 400
+    )  # not before it is closed
     assert console.do(f"{address}/close", {"typed": campaign_id[:8]}).status == 303
     store = store_at(console.address)
     (entry,) = (one for one in all_campaigns(store) if one.campaign.id == campaign_id)
@@ -765,7 +960,9 @@ def test_what_is_done_over_http_and_every_file_that_is_fetched_is_in_the_log(con
         ("campaign closed", campaign.id),
         ("file fetched", number),
     ]
-    assert [(what, subject, True) for what, subject in expected if (what, subject, True) not in done] == []
+    assert [
+        (what, subject, True) for what, subject in expected if (what, subject, True) not in done
+    ] == []
 
 
 def test_made_up_people_answer_in_a_demo_only(console: Console):
@@ -778,7 +975,11 @@ def test_made_up_people_answer_in_a_demo_only(console: Console):
 
 def test_states_are_told_apart(console: Console):
     later = people.campaign("later")
-    draft = HOSTILE | {"name": "later", "title": "Later", "schedule": {"opens": "2990-12-01", "closes": "2990-12-31"}}
+    draft = HOSTILE | {
+        "name": "later",
+        "title": "Later",
+        "schedule": {"opens": "2990-12-01", "closes": "2990-12-31"},
+    }
     opened(console, draft)
     send(console, "running", 1, min_reports=1)
     published = send(console, "out", 1, min_reports=1).rpartition("/")[2]
@@ -803,9 +1004,20 @@ def test_a_publication_in_another_language_is_asked_for_with_its_choices(console
     store = store_at(console.address)
     close_campaign(store, address.rpartition("/")[2])
     assert console.do(f"{address}/publish", {"copies": "1000"}).status == 400
-    assert b"this round cannot be published" in console.do(f"{address}/publish", {"round": "3"}).body
-    chosen = {"numbers": "draw", "language": "de", "copies": "2", "seed": "7", "rows": "9", "counts": "1"}
-    job = find_job(store, int(console.do(f"{address}/publish", chosen).headers["location"].rpartition("/")[2]))
+    assert (
+        b"this round cannot be published" in console.do(f"{address}/publish", {"round": "3"}).body
+    )
+    chosen = {
+        "numbers": "draw",
+        "language": "de",
+        "copies": "2",
+        "seed": "7",
+        "rows": "9",
+        "counts": "1",
+    }
+    job = find_job(
+        store, int(console.do(f"{address}/publish", chosen).headers["location"].rpartition("/")[2])
+    )
     store.close()
     expected = {
         "structure": "calibrated",
@@ -821,9 +1033,15 @@ def test_a_publication_in_another_language_is_asked_for_with_its_choices(console
 
 def test_a_plan_that_was_tried_out_is_what_is_opened(console: Console):
     address = begun(console, HOSTILE | {"name": "tried", "title": "Tried"})
-    assert console.do(f"{address}/plan", {"people": "60", "epsilon": "3", "do": "try"}).status == 303
-    wait_for(lambda: re.search('class="state (done|failed)"', console.get(f"{address}/plan")) is not None)
-    assert 'class="state done"' in console.get(f"{address}/plan"), console.get("/console/log") + "".join(console.errors)
+    assert (
+        console.do(f"{address}/plan", {"people": "60", "epsilon": "3", "do": "try"}).status == 303
+    )
+    wait_for(
+        lambda: re.search('class="state (done|failed)"', console.get(f"{address}/plan")) is not None
+    )
+    assert 'class="state done"' in console.get(f"{address}/plan"), console.get(
+        "/console/log"
+    ) + "".join(console.errors)
     number = re.findall(r"/console/jobs/(\d+)", console.get(f"{address}/plan"))[0]
     made = console.ask("GET", f"/console/jobs/{number}/files/campaign.json")
     assert made.headers["content-disposition"].startswith("attachment")
@@ -839,8 +1057,12 @@ def test_a_plan_that_was_tried_out_is_what_is_opened(console: Console):
 def said() -> set[str]:
     found: set[str] = set()
     for path in TEMPLATES.glob("*.html"):
-        for _, _, message in environment("en", TEMPLATES, HERE / "words").extract_translations(path.read_text()):  # type: ignore[attr-defined]
-            found |= {text for text in ([message] if isinstance(message, str) else message or ()) if text}
+        for _, _, message in environment("en", TEMPLATES, HERE / "words").extract_translations(
+            path.read_text()
+        ):  # type: ignore[attr-defined]
+            found |= {
+                text for text in ([message] if isinstance(message, str) else message or ()) if text
+            }
     return found
 
 
@@ -857,8 +1079,17 @@ def test_every_text_has_a_translation_with_the_same_blanks(language: str):
 @pytest.mark.parametrize("template", sorted(path.name for path in TEMPLATES.glob("*.html")))
 def test_a_template_says_nothing_that_is_not_marked_for_translation(template: str):
     text = (TEMPLATES / template).read_text()
-    without = re.sub(r"\{%-? *trans.*?endtrans *-?%\}|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", " ", text, flags=re.DOTALL)
-    left = {word for piece in re.findall(r">([^<>]*)<", without) for word in re.findall(r"[A-Za-z]{2,}", piece)}
+    without = re.sub(
+        r"\{%-? *trans.*?endtrans *-?%\}|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}",
+        " ",
+        text,
+        flags=re.DOTALL,
+    )
+    left = {
+        word
+        for piece in re.findall(r">([^<>]*)<", without)
+        for word in re.findall(r"[A-Za-z]{2,}", piece)
+    }
     assert left <= NAMES
 
 
@@ -878,16 +1109,34 @@ def test_no_page_in_german_says_anything_in_english(console: Console):
     campaign = opened(console, GERMAN | {"title": "Zwei"})
     job = console.do("/console/backup").headers["location"]
     wait_for(lambda: 'class="state done"' in console.get(job))
-    pages = [address, wrong, f"{address}/plan", f"{address}/advice", f"{address}/preview", job, "/console/log", "/console"]
-    pages += [f"{campaign}{part}" for part in ("", "/watch", "/poster", "/publish", "/read", "/delete")]
+    pages = [
+        address,
+        wrong,
+        f"{address}/plan",
+        f"{address}/advice",
+        f"{address}/preview",
+        job,
+        "/console/log",
+        "/console",
+    ]
+    pages += [
+        f"{campaign}{part}" for part in ("", "/watch", "/poster", "/publish", "/read", "/delete")
+    ]
     told = [console.ask("GET", path, Accept_Language="de") for path in pages]
     assert {answer.status for answer in told} == {200}
     told += [
-        console.ask("GET", path, Accept_Language="de") for path in (f"{wrong}/plan", "/console/drafts/x", "/console/jobs/99999")
+        console.ask("GET", path, Accept_Language="de")
+        for path in (f"{wrong}/plan", "/console/drafts/x", "/console/jobs/99999")
     ]
     form = {"csrf": console.csrf()}
-    told += [console.post(f"{campaign}{part}", form, Accept_Language="de") for part in ("/close", "/publish", "/delete")]
-    told += [console.post(f"{address}/bin", form, Accept_Language="de"), console.post(f"{address}/bin", {}, Accept_Language="de")]
+    told += [
+        console.post(f"{campaign}{part}", form, Accept_Language="de")
+        for part in ("/close", "/publish", "/delete")
+    ]
+    told += [
+        console.post(f"{address}/bin", form, Accept_Language="de"),
+        console.post(f"{address}/bin", {}, Accept_Language="de"),
+    ]
     for answer in told:
         english = re.findall(r'lang="en"[^>]*>([^<]*)', answer.body.decode())
         assert english in (["English"], []), english
@@ -902,7 +1151,18 @@ def test_the_console_speaks_the_readers_language(console: Console):
 
 def test_another_language_is_chosen_where_one_is(console: Console):
     address = f"{begun(console)}/plan"
-    form = re.search(r'action="/console/language"><input type="hidden" name="back" value="([^"]+)"', console.get(address))
+    form = re.search(
+        r'action="/console/language"><input type="hidden" name="back" value="([^"]+)"',
+        console.get(address),
+    )
     assert form and form[1] == address
-    assert console.post("/console/language", {"language": "de", "back": address}).headers["location"] == address
-    assert console.post("/console/language", {"language": "de", "back": "//example.org"}).headers["location"] == "/console"
+    assert (
+        console.post("/console/language", {"language": "de", "back": address}).headers["location"]
+        == address
+    )
+    assert (
+        console.post("/console/language", {"language": "de", "back": "//example.org"}).headers[
+            "location"
+        ]
+        == "/console"
+    )

@@ -14,7 +14,11 @@ DOMAIN = Domain(
     (
         Boolean(name="question-1", missing=True),
         Categorical(name="in", values=("it's", 'a "b"', "back\\slash", "end\\", "true")),
-        Categorical(name="a `quoted` name", values=("1", "2"), only_if=Comparison("question-1", "equals", (True,))),
+        Categorical(
+            name="a `quoted` name",
+            values=("1", "2"),
+            only_if=Comparison("question-1", "equals", (True,)),
+        ),
         IntegerRange(name="Größe", minimum=-3, maximum=90, missing=True),
         Binned(name="pay per hour", edges=("0", "10", "20", "inf")),
     )
@@ -32,4 +36,8 @@ def test_names_stand_in_backquotes_where_they_must_and_long_lists_are_cut():
     found = {one.name: one for one in askables(DOMAIN)}
     assert found["`question-1`"].values == ("false", "true", "null")
     assert "`in`" in found and found["Größe"].values[0] == "-3"
-    assert len(found["Größe"].values) == MOST_SHOWN and found["Größe"].is_cut and not found["`in`"].is_cut
+    assert (
+        len(found["Größe"].values) == MOST_SHOWN
+        and found["Größe"].is_cut
+        and not found["`in`"].is_cut
+    )

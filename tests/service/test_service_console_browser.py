@@ -23,10 +23,19 @@ from lopub.service.campaigns import all_campaigns
 from lopub.service.console.drafting import KINDS
 from lopub.service.database import store_at
 
-CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+CHROMIUM = next(
+    (
+        path
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (path := shutil.which(name))
+    ),
+    None,
+)
 DRIVER = shutil.which("chromedriver")
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver"),
+    pytest.mark.skipif(
+        CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver"
+    ),
     pytest.mark.xdist_group("browser"),
 ]
 FLAGS = (
@@ -80,7 +89,9 @@ class Walk:
         from selenium.webdriver.common.keys import Keys
 
         for _ in range(MOST_TABS):
-            if self.browser.execute_script("return document.activeElement.matches(arguments[0])", selector):
+            if self.browser.execute_script(
+                "return document.activeElement.matches(arguments[0])", selector
+            ):
                 return
             self.press(Keys.TAB)
         raise AssertionError(f"the keyboard does not reach {selector}")
@@ -91,7 +102,9 @@ class Walk:
         from selenium.webdriver.common.keys import Keys
 
         self.to(selector)
-        ActionChains(self.browser).key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).perform()
+        ActionChains(self.browser).key_down(Keys.CONTROL).send_keys("a").key_up(
+            Keys.CONTROL
+        ).perform()
         self.press(Keys.DELETE, text)
 
     def choose(self, selector: str, heading: str) -> None:
@@ -126,19 +139,31 @@ class Walk:
             features = [{"name": "prefers-color-scheme", "value": scheme}]
             self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
             if PICTURES:
-                self.browser.save_screenshot(f"{PICTURES}/{self.size}-{self.n_screens:02}-{scheme}.png")
+                self.browser.save_screenshot(
+                    f"{PICTURES}/{self.size}-{self.n_screens:02}-{scheme}.png"
+                )
             self.browser.execute_script(self._axe)
             found = self.browser.execute_async_script("axe.run().then(arguments[0])")["violations"]
             assert not found, [(one["id"], one["nodes"][0]["html"][:300]) for one in found]
-        assert self.browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+        assert self.browser.execute_script(
+            "return document.documentElement.scrollWidth <= window.innerWidth"
+        )
 
     def was_quiet(self) -> None:
         """Nothing in the console of the browser, and no request to anybody else."""
         said = [entry["message"] for entry in self.browser.get_log("browser")]
         assert not said, "\n".join(said)
-        messages = [json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")]
-        asked = {m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"}
-        assert {url for url in asked if not url.startswith(("data:", f"{self.console.home}/console"))} == set()
+        messages = [
+            json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")
+        ]
+        asked = {
+            m["params"]["request"]["url"]
+            for m in messages
+            if m["method"] == "Network.requestWillBeSent"
+        }
+        assert {
+            url for url in asked if not url.startswith(("data:", f"{self.console.home}/console"))
+        } == set()
 
 
 @contextmanager
@@ -171,12 +196,18 @@ def answer_it(console: Console, n: int) -> None:
     framed = b"".join(
         len(data).to_bytes(2) + data
         for i in range(n)
-        for data in [Client(campaign, store=MemoryStore()).encode({"tea": "green" if i % 3 else "black"}).to_bytes()]
+        for data in [
+            Client(campaign, store=MemoryStore())
+            .encode({"tea": "green" if i % 3 else "black"})
+            .to_bytes()
+        ]
     )
     import http.client
 
     connection = http.client.HTTPConnection("127.0.0.1", console.port, timeout=60)
-    connection.request("POST", f"/campaigns/{campaign.id}/reports", framed, {"Content-Type": FRAMED_TYPE})
+    connection.request(
+        "POST", f"/campaigns/{campaign.id}/reports", framed, {"Content-Type": FRAMED_TYPE}
+    )
     answer = connection.getresponse()
     assert answer.status == 200, answer.read()
     connection.close()
@@ -205,7 +236,12 @@ def test_the_whole_way_by_keyboard(browser: Any, database: str, tmp_path: Path, 
         walk.write("#q0-categories", "green | Green\nblack | Black")
         walk.write("#q0-other-en", "")
         walk.press(Keys.TAB)
-        walk.wait(lambda: "&#34;other&#34;" not in console.get(f"/console/drafts/{browser.current_url.rpartition('/')[2]}"))
+        walk.wait(
+            lambda: (
+                "&#34;other&#34;"
+                not in console.get(f"/console/drafts/{browser.current_url.rpartition('/')[2]}")
+            )
+        )
         browser.refresh()
         assert browser.find_element("id", "title-en").get_attribute("value") == "Tea or <b>tea</b>?"
         walk.choose("button[value='add:boolean']", "Tea or <b>tea</b>?")
@@ -262,7 +298,9 @@ addEventListener("pagehide", () => note("left"));
 """
 
 
-def test_a_button_that_is_pressed_while_a_draft_is_being_saved_waits_for_it(browser: Any, tmp_path: Path):
+def test_a_button_that_is_pressed_while_a_draft_is_being_saved_waits_for_it(
+    browser: Any, tmp_path: Path
+):
     with running_console(f"sqlite:///{tmp_path}/lopub.db", tmp_path) as console:
         walk = Walk(browser, console, "desk")
         browser.get(f"{console.home}/console/sign-in")
@@ -276,7 +314,11 @@ def test_a_button_that_is_pressed_while_a_draft_is_being_saved_waits_for_it(brow
         walk.check("Typed and pressed at once")
         assert browser.find_element("id", "q1-name").get_attribute("placeholder") == "question-2"
         order = browser.execute_script("return sessionStorage.getItem('order')").split()
-        assert order[0] == "saving" and order.count("saving") == order.count("saved") and order[-2:] == ["saved", "left"]
+        assert (
+            order[0] == "saving"
+            and order.count("saving") == order.count("saved")
+            and order[-2:] == ["saved", "left"]
+        )
         walk.was_quiet()
 
 
@@ -317,7 +359,9 @@ def test_questions_of_every_kind_are_written_by_keyboard(browser: Any, tmp_path:
         walk.until("return !document.querySelector('#advice[data-awaited]')")
         walk.choose("button.main[value=preview]", "preview")
         browser.switch_to.frame(0)
-        walk.until("return document.querySelectorAll('form fieldset, form select, form input').length > 8")
+        walk.until(
+            "return document.querySelectorAll('form fieldset, form select, form input').length > 8"
+        )
         assert all(f"What about {kind}?" in walk.text for kind in ("first", *KINDS[:-1]))
         assert f"What about {KINDS[-1]}?" not in walk.text  # until the first is answered with yes
         browser.switch_to.default_content()
@@ -377,26 +421,36 @@ def saved(walk: Walk, console: Console, draft: str, text: str) -> None:
     walk.wait(lambda: text in console.get(draft))
 
 
-def test_what_is_typed_while_the_session_ended_elsewhere_is_there_after_signing_in_again(browser: Any, tmp_path: Path):
+def test_what_is_typed_while_the_session_ended_elsewhere_is_there_after_signing_in_again(
+    browser: Any, tmp_path: Path
+):
     with writing(browser, tmp_path) as (walk, console, draft):
         walk.write("#title-en", "Saved before")
         saved(walk, console, draft, "Saved before")
         sign_out_elsewhere(walk)
         walk.write("#title-en", "Typed afterwards")  # is sent, and leads to where one signs in
-        walk.until("return location.pathname === '/console/sign-in' && document.readyState === 'complete'")
+        walk.until(
+            "return location.pathname === '/console/sign-in' && document.readyState === 'complete'"
+        )
         walk.press(console.token)
         walk.choose("button.main", "draft")
         assert browser.current_url == f"{console.home}{draft}"
         assert value(walk, "title-en") == "Typed afterwards"
-        assert "What you had typed before you had to sign in again is back in the form." in walk.text
+        assert (
+            "What you had typed before you had to sign in again is back in the form." in walk.text
+        )
         saved(walk, console, draft, "Typed afterwards")  # by itself
         browser.refresh()
-        assert "What you had typed" not in walk.text and value(walk, "title-en") == "Typed afterwards"
+        assert (
+            "What you had typed" not in walk.text and value(walk, "title-en") == "Typed afterwards"
+        )
         walk.check("Typed afterwards")
         walk.was_quiet()
 
 
-def test_a_button_that_is_pressed_after_the_session_ended_loses_nothing_that_was_typed(browser: Any, tmp_path: Path):
+def test_a_button_that_is_pressed_after_the_session_ended_loses_nothing_that_was_typed(
+    browser: Any, tmp_path: Path
+):
     with writing(browser, tmp_path) as (walk, console, draft):
         sign_out_elsewhere(walk)
         browser.execute_script("document.getElementById('title-en').value = 'Typed'")
@@ -411,16 +465,22 @@ def test_a_button_that_is_pressed_after_the_session_ended_loses_nothing_that_was
         saved(walk, console, draft, "Typed")
 
 
-def test_a_draft_that_somebody_changed_meanwhile_is_not_overwritten_by_what_comes_back(browser: Any, tmp_path: Path):
+def test_a_draft_that_somebody_changed_meanwhile_is_not_overwritten_by_what_comes_back(
+    browser: Any, tmp_path: Path
+):
     with writing(browser, tmp_path) as (walk, console, draft):
         sign_out_elsewhere(walk)
         text = '{"name": "other", "title": "By somebody else", "schema": {"fields": [{"name": "a", "type": "boolean"}]}}'
         assert console.do(f"{draft}/text", {"text": text}).status == 303
         walk.write("#title-en", "Mine")
-        walk.until("return location.pathname === '/console/sign-in' && document.readyState === 'complete'")
+        walk.until(
+            "return location.pathname === '/console/sign-in' && document.readyState === 'complete'"
+        )
         walk.press(console.token)
         walk.choose("button.main", "draft")
-        walk.until("return document.querySelector('#remarks').innerText.includes('was changed elsewhere')")
+        walk.until(
+            "return document.querySelector('#remarks').innerText.includes('was changed elsewhere')"
+        )
         assert value(walk, "title-en") == "Mine"
         assert "By somebody else" in console.get(draft)
 
@@ -428,7 +488,9 @@ def test_a_draft_that_somebody_changed_meanwhile_is_not_overwritten_by_what_come
 def test_a_text_that_was_edited_as_a_whole_comes_back_too(browser: Any, tmp_path: Path):
     with writing(browser, tmp_path) as (walk, console, _):
         sign_out_elsewhere(walk)
-        browser.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+        browser.execute_script(
+            "for (const one of document.querySelectorAll('details')) one.open = true"
+        )
         browser.execute_script("document.getElementById('text').value = '{}'")
         walk.choose("form[action$='/text'] button", "Sign in")
         walk.press(console.token)
@@ -436,26 +498,46 @@ def test_a_text_that_was_edited_as_a_whole_comes_back_too(browser: Any, tmp_path
         assert value(walk, "text") == "{}" and browser.find_element("id", "text").is_displayed()
 
 
-def test_a_plan_goes_along_by_the_steps_above_it_and_through_reload_and_back(browser: Any, tmp_path: Path):
+def test_a_plan_goes_along_by_the_steps_above_it_and_through_reload_and_back(
+    browser: Any, tmp_path: Path
+):
     with writing(browser, tmp_path) as (walk, console, draft):
-        fields = [{"name": name, "type": "integer", "constraints": {"minimum": 0, "maximum": 60}} for name in ("a", "b")]
-        many = {"name": "many", "title": "Many answers", "consent": "Noise only.", "schema": {"fields": fields}}
+        fields = [
+            {"name": name, "type": "integer", "constraints": {"minimum": 0, "maximum": 60}}
+            for name in ("a", "b")
+        ]
+        many = {
+            "name": "many",
+            "title": "Many answers",
+            "consent": "Noise only.",
+            "schema": {"fields": fields},
+        }
         assert console.do(f"{draft}/text", {"text": json.dumps(many)}).status == 303
         browser.get(f"{console.home}{draft}/plan")
         walk.until("return !document.querySelector('#advice[data-awaited]')")
         walk.write("#people", "777")
-        browser.find_element("css selector", ".steps button[value=preview]").click()  # before anything was sent of it
-        walk.until("return location.pathname.endsWith('/preview') && document.readyState === 'complete'")
+        browser.find_element(
+            "css selector", ".steps button[value=preview]"
+        ).click()  # before anything was sent of it
+        walk.until(
+            "return location.pathname.endsWith('/preview') && document.readyState === 'complete'"
+        )
         assert "Planned for people\n777" in walk.text
         browser.back()
-        walk.until("return location.pathname.endsWith('/plan') && document.readyState === 'complete'")
+        walk.until(
+            "return location.pathname.endsWith('/plan') && document.readyState === 'complete'"
+        )
         assert value(walk, "people") == "777"
         browser.find_element("css selector", "#by-question summary").click()
         walk.write("#people", "888")
         walk.until("return document.querySelector('#forecast').innerText.includes('888,')")
         pairs = "[...document.querySelectorAll('#forecast dl div')].at(-1).querySelector('data').innerText"
-        walk.until(f"return document.querySelector('#advice').innerText.includes('from ' + {pairs})")  # of the same people
-        assert browser.find_element("css selector", "#by-question table").is_displayed()  # as it was unfolded
+        walk.until(
+            f"return document.querySelector('#advice').innerText.includes('from ' + {pairs})"
+        )  # of the same people
+        assert browser.find_element(
+            "css selector", "#by-question table"
+        ).is_displayed()  # as it was unfolded
         browser.refresh()
         assert value(walk, "people") == "888"
         walk.until("return !document.querySelector('#advice[data-awaited]')")
@@ -469,20 +551,33 @@ def test_a_plan_is_kept_without_scripts(browser: Any, tmp_path: Path):
     with writing(browser, tmp_path) as (walk, console, draft):
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
         try:
-            for people, act in {"611": "noscript button", "622": "", "633": ".steps button[value=write]"}.items():
+            for people, act in {
+                "611": "noscript button",
+                "622": "",
+                "633": ".steps button[value=write]",
+            }.items():
                 browser.get(f"{console.home}{draft}/plan")
                 field = browser.find_element("id", "people")
                 field.clear()
                 field.send_keys(people, *([] if act else [Keys.ENTER]))
                 if act:
                     browser.find_element("css selector", act).click()
-                walk.wait(lambda people=people: f'name="people" value="{people}"' in console.get(f"{draft}/plan"))
-                assert browser.current_url == f"{console.home}{draft}{'' if 'write' in act else '/plan'}"
+                walk.wait(
+                    lambda people=people: (
+                        f'name="people" value="{people}"' in console.get(f"{draft}/plan")
+                    )
+                )
+                assert (
+                    browser.current_url
+                    == f"{console.home}{draft}{'' if 'write' in act else '/plan'}"
+                )
         finally:
             browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
-def test_another_kind_shows_its_controls_at_once_and_the_first_kind_comes_back_as_it_was(browser: Any, tmp_path: Path):
+def test_another_kind_shows_its_controls_at_once_and_the_first_kind_comes_back_as_it_was(
+    browser: Any, tmp_path: Path
+):
     from selenium.webdriver.support.select import Select
 
     with writing(browser, tmp_path) as (walk, console, draft):
@@ -492,7 +587,9 @@ def test_another_kind_shows_its_controls_at_once_and_the_first_kind_comes_back_a
         draft = browser.current_url.removeprefix(console.home)
         walk.write("#q0-categories", answers)
         Select(browser.find_element("id", "q0-type")).select_by_value("integer")
-        walk.until("return document.getElementById('q0-maximum') && !document.getElementById('q0-categories')")
+        walk.until(
+            "return document.getElementById('q0-maximum') && !document.getElementById('q0-categories')"
+        )
         assert value(walk, "q0-maximum") == "5"
         assert browser.find_element("id", "q0-legend").text == "1. whole number"
         assert browser.execute_script("return document.activeElement.id") == "q0-type"
@@ -514,7 +611,14 @@ def test_another_kind_shows_its_controls_at_once_and_the_first_kind_comes_back_a
 
 def test_no_other_site_frames_the_console(browser: Any, tmp_path: Path):
     with writing(browser, tmp_path) as (_, console, draft), other_site() as (address, content):
-        paths = ["/console", draft, f"{draft}/preview", f"{draft}/page", "/console/sign-in", "/console/log"]
+        paths = [
+            "/console",
+            draft,
+            f"{draft}/preview",
+            f"{draft}/page",
+            "/console/sign-in",
+            "/console/log",
+        ]
         content[0] = "".join(f'<iframe src="{console.home}{path}"></iframe>' for path in paths)
         browser.get(address)
         for number, path in enumerate(paths):

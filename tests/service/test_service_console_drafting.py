@@ -21,13 +21,27 @@ from lopub.forecast.draft_text import parsed
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.forecast.shorthand import Object
 from lopub.jobs import demo
-from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign, open_campaign, tally
+from lopub.service.campaigns import (
+    all_campaigns,
+    close_campaign,
+    find_campaign,
+    open_campaign,
+    tally,
+)
 from lopub.service.collector import Collector
 from lopub.service.console import buttons, editing
 from lopub.service.console.binning import binned, can_bin
 from lopub.service.console.changes import MOST_DRAFTS, MOST_EARLIER, Changes
 from lopub.service.console.desk import Desk
-from lopub.service.console.drafting import KINDS, blank, fields_of, in_languages, languages_in, read_text, written
+from lopub.service.console.drafting import (
+    KINDS,
+    blank,
+    fields_of,
+    in_languages,
+    languages_in,
+    read_text,
+    written,
+)
 from lopub.service.console.editing import aligned, left_behind
 from lopub.service.console.keeping import all_drafts, find_draft, keep_text, new_draft
 from lopub.service.console.listing import state_of
@@ -50,7 +64,9 @@ def form_of(draft: Object) -> dict[str, str]:
     languages = languages_in(draft)
     form = {"language": languages[0], **plain_terms(draft)}
     for key in ("title", "description", "consent"):
-        form |= {f"{key}.{tag}": text for tag, text in in_languages(draft.get(key), languages).items()}
+        form |= {
+            f"{key}.{tag}": text for tag, text in in_languages(draft.get(key), languages).items()
+        }
     for one in shown(draft):
         own: dict[str, str] = {
             "key": one.key,
@@ -60,11 +76,19 @@ def form_of(draft: Object) -> dict[str, str]:
             "categories": one.categories,
             "minimum": one.minimum,
         }
-        own |= {"maximum": one.maximum, "period": one.period, "none": one.none, "at_most": one.at_most, **one.bins}
+        own |= {
+            "maximum": one.maximum,
+            "period": one.period,
+            "none": one.none,
+            "at_most": one.at_most,
+            **one.bins,
+        }
         own |= {f"question.{tag}": text for tag, text in one.question.items()}
         own |= {f"other.{tag}": text for tag, text in one.other.items()}
         own |= {f"rule.{key}": text for key, text in one.rule.items()}
-        own |= ({"required": "1"} if one.is_required else {}) | ({"ordered": "1"} if one.is_ordered else {})
+        own |= ({"required": "1"} if one.is_required else {}) | (
+            {"ordered": "1"} if one.is_ordered else {}
+        )
         form |= {f"q{one.place}.{key}": text for key, text in own.items()}
     return form
 
@@ -88,7 +112,11 @@ def test_a_form_that_nobody_touched_changes_nothing_of_a_draft():
         {"type": "string", "categories": ["a", "b"], "other": True},
         {"type": "number", "bins": {"edges": ["0", "1000", "2500.5"], "open": "above"}},
         {"type": "number", "bins": {"edges": ["0", "20", "40"], "clamp": True}},
-        {"type": "date", "period": "quarter", "constraints": {"minimum": "2025-Q1", "maximum": "2026-Q4"}},
+        {
+            "type": "date",
+            "period": "quarter",
+            "constraints": {"minimum": "2025-Q1", "maximum": "2026-Q4"},
+        },
         {"type": "time", "period": "hour", "constraints": {"required": False}},
         {"type": "integer", "constraints": {"minimum": -2, "maximum": 2, "required": False}},
         {"type": "list", "categories": ["x", "y", "z"], "none": "z", "atMost": 1},
@@ -98,22 +126,35 @@ def test_a_form_that_nobody_touched_changes_nothing_of_a_draft():
 )
 def test_every_kind_of_question_comes_back_from_its_form(field: Object):
     first: Object = {"name": "first", "type": "boolean", "question": "One?"}
-    draft: Object = {"name": "x", "schema": {"fields": [first, {"name": "second", "question": "Two?", **field}]}}
+    draft: Object = {
+        "name": "x",
+        "schema": {"fields": [first, {"name": "second", "question": "Two?", **field}]},
+    }
     assert meaning(draft)[2] == []
     assert meaning(edited(draft, form_of(draft))) == meaning(draft)
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("yes", True), ("No", False), ("TRUE", True), ("nein", False), ("maybe", "maybe")])
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("yes", True), ("No", False), ("TRUE", True), ("nein", False), ("maybe", "maybe")],
+)
 def test_a_rule_on_yes_or_no_takes_these_words(typed: str, meant: bool | str):
     first: Object = {"name": "first", "type": "boolean", "question": "One?"}
-    second: Object = {"name": "second", "type": "boolean", "question": "Two?", "onlyIf": {"field": "first", "equals": True}}
+    second: Object = {
+        "name": "second",
+        "type": "boolean",
+        "question": "Two?",
+        "onlyIf": {"field": "first", "equals": True},
+    }
     draft: Object = {"name": "x", "schema": {"fields": [first, second]}}
     found = fields_of(edited(draft, form_of(draft) | {"q1.rule.value": typed}))[1]
     assert found["onlyIf"] == {"field": "first", "equals": meant}
 
 
 def test_what_no_control_shows_stays():
-    draft: Object = EXAMPLE | {"translations": {"de": {"labels": {"job": {"true": "ja", "false": "nein"}}}}}
+    draft: Object = EXAMPLE | {
+        "translations": {"de": {"labels": {"job": {"true": "ja", "false": "nein"}}}}
+    }
     assert meaning(edited(draft, form_of(draft))) == meaning(draft)
 
 
@@ -147,7 +188,11 @@ def test_answers_that_were_typed_outlive_a_change_of_the_questions_kind():
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "string"])
 def test_a_question_that_gets_its_kind_back_is_as_it_was(kind: str):
     draft, changes = blank("x", "en"), Changes()
-    typed = form_of(draft) | {"q0.categories": ANSWERS, "q0.other.en": "something else", "q0.ordered": "1"}
+    typed = form_of(draft) | {
+        "q0.categories": ANSWERS,
+        "q0.other.en": "something else",
+        "q0.ordered": "1",
+    }
     typed.pop("q0.required")
     between = saved(draft, typed | {"q0.type": kind}, changes)
     assert fields_of(between)[0]["type"] == kind and meaning(between)[2] == []
@@ -163,19 +208,24 @@ def test_controls_of_another_kind_that_a_page_still_shows_say_nothing():
     once = saved(draft, typed, changes)
     again = saved(once, typed, changes)  # q0.controls is still that of one answer
     assert again == once and shown(again)[0].maximum == "5"
-    assert saved(again, typed | {"q0.type": "string"}, changes) == edited(draft, typed | {"q0.type": "string"})
+    assert saved(again, typed | {"q0.type": "string"}, changes) == edited(
+        draft, typed | {"q0.type": "string"}
+    )
 
 
 def test_what_is_remembered_of_other_kinds_is_bounded():
     changes = Changes()
     for number in range(MOST_EARLIER + 10):
         changes.remember("d", {(f"q{number}", "string"): {}})
-    assert len(changes.earlier("d")) == MOST_EARLIER and ("q0", "string") not in changes.earlier("d")
+    assert len(changes.earlier("d")) == MOST_EARLIER and ("q0", "string") not in changes.earlier(
+        "d"
+    )
     assert changes.earlier("another") == {}
 
 
 @pytest.mark.parametrize(
-    ("day", "months"), [(date(2026, 11, 17), ("2025-12", "2026-11")), (date(2026, 12, 31), ("2026-01", "2026-12"))]
+    ("day", "months"),
+    [(date(2026, 11, 17), ("2025-12", "2026-11")), (date(2026, 12, 31), ("2026-01", "2026-12"))],
 )
 def test_a_new_date_is_asked_for_by_month_of_the_last_year(day: date, months: tuple[str, str]):
     field = fields_of(buttons.changed(blank("x", "en"), "add:date", day)[0])[1]
@@ -187,7 +237,12 @@ def test_a_new_date_is_asked_for_by_month_of_the_last_year(day: date, months: tu
 
 
 def asked(*questions: Object) -> Object:
-    return {"name": "x", "schema": {"fields": [{"name": f"question-{i + 1}", **one} for i, one in enumerate(questions)]}}
+    return {
+        "name": "x",
+        "schema": {
+            "fields": [{"name": f"question-{i + 1}", **one} for i, one in enumerate(questions)]
+        },
+    }
 
 
 def finished_names(draft: Object) -> list[object]:
@@ -199,7 +254,13 @@ def test_a_question_that_nobody_named_is_called_by_its_words():
     draft = asked(
         yes | {"question": "Do you smoke?"},
         yes | {"question": "Do you  SMOKE???"},
-        yes | {"question": {"en": "How many days in the last week did you use public transport?", "de": "Wie oft?"}},
+        yes
+        | {
+            "question": {
+                "en": "How many days in the last week did you use public transport?",
+                "de": "Wie oft?",
+            }
+        },
         yes | {"question": "Größe"},
         yes | {"question": ""},
         yes | {"question": "?!"},
@@ -244,7 +305,11 @@ def test_a_rule_follows_a_question_that_gets_another_name():
 
 def test_questions_move_and_go():
     names = [str(field["name"]) for field in fields_of(EXAMPLE)]
-    for action, expected in (("up:1", [names[1], names[0]]), ("down:0", [names[1], names[0]]), ("up:0", names[:2])):
+    for action, expected in (
+        ("up:1", [names[1], names[0]]),
+        ("down:0", [names[1], names[0]]),
+        ("up:0", names[:2]),
+    ):
         assert [field["name"] for field in fields_of(changed(EXAMPLE, action)[0])][:2] == expected
     assert [field["name"] for field in fields_of(changed(EXAMPLE, "remove:0")[0])] == names[1:]
     for nonsense in ("remove:99", "remove:x", "up:-1", "dance", "", "add:free text"):
@@ -254,7 +319,11 @@ def test_questions_move_and_go():
 def test_a_language_is_added_and_its_texts_are_kept():
     draft, _ = changed(EXAMPLE, "language:fr")
     assert languages_in(draft) == ["en", "de", "fr"]
-    again = edited(draft, form_of(draft) | {"title.fr": "Travail", "q0.categories": "north | North | Norden | Nord\nsouth"})
+    again = edited(
+        draft,
+        form_of(draft)
+        | {"title.fr": "Travail", "q0.categories": "north | North | Norden | Nord\nsouth"},
+    )
     assert json.loads(written(again))["title"]["fr"] == "Travail"
     label = {"en": "North", "de": "Norden", "fr": "Nord"}
     assert fields_of(again)[0]["categories"] == [{"value": "north", "label": label}, "south"]
@@ -263,7 +332,10 @@ def test_a_language_is_added_and_its_texts_are_kept():
 
 def test_the_own_language_may_become_another_of_those_there_are_or_get_another_name():
     german = edited(EXAMPLE, form_of(EXAMPLE) | {"language": "de"})
-    assert (german["language"], german["title"]) == ("de", {"en": "Work and reading", "de": "Arbeit und Lesen"})
+    assert (german["language"], german["title"]) == (
+        "de",
+        {"en": "Work and reading", "de": "Arbeit und Lesen"},
+    )
     british = edited(EXAMPLE, form_of(EXAMPLE) | {"language": "en-GB"})
     assert british["title"] == {"en-GB": "Work and reading", "de": "Arbeit und Lesen"}
     assert meaning(british)[2] == []
@@ -273,7 +345,15 @@ def test_the_own_language_may_become_another_of_those_there_are_or_get_another_n
 
 
 def with_field(field: Object) -> Object:
-    return {"name": "x", "schema": {"fields": [{"name": "first", "type": "boolean", "question": "One?"}, {"name": "n", **field}]}}
+    return {
+        "name": "x",
+        "schema": {
+            "fields": [
+                {"name": "first", "type": "boolean", "question": "One?"},
+                {"name": "n", **field},
+            ]
+        },
+    }
 
 
 @pytest.mark.parametrize(
@@ -318,7 +398,9 @@ def test_what_has_no_bins_to_make_is_left_to_people(field: Object):
 def test_a_question_that_a_rule_speaks_of_is_not_binned_by_itself():
     draft = with_field({"type": "integer", "constraints": {"minimum": 0, "maximum": 99}})
     assert can_bin(draft, "n")
-    rule: Object = {"not": {"all": [{"field": "first", "equals": True}, {"field": "n", "atLeast": 18}]}}
+    rule: Object = {
+        "not": {"all": [{"field": "first", "equals": True}, {"field": "n", "atLeast": 18}]}
+    }
     fields_of(draft)[0]["onlyIf"] = rule
     assert not can_bin(draft, "n")
 
@@ -363,11 +445,25 @@ def test_a_text_is_kept_only_where_the_draft_is_as_it_was_found(tmp_path: Path):
 
 def test_a_campaign_with_a_published_round_is_still_open(tmp_path: Path):
     store = store_at(f"sqlite:///{tmp_path}/lopub.db")
-    schedule = Schedule.in_rounds(day_of(store.today()) - timedelta(days=60), Repeat(every_days=20, rounds=6, take_part=2))
+    schedule = Schedule.in_rounds(
+        day_of(store.today()) - timedelta(days=60), Repeat(every_days=20, rounds=6, take_part=2)
+    )
     questions = ALUMNI.people(1, seed=0).domain
-    campaign = make_campaign(questions, Terms(name="rounds", min_reports=20, schedule=schedule), CampaignRequest(epsilon=4))
+    campaign = make_campaign(
+        questions,
+        Terms(name="rounds", min_reports=20, schedule=schedule),
+        CampaignRequest(epsilon=4),
+    )
     entry, _ = open_campaign(store, campaign)
-    assert [entry.is_final(slot) for slot in (*schedule.slots, None)] == [True, True, False, False, False, False, False]
+    assert [entry.is_final(slot) for slot in (*schedule.slots, None)] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+        False,
+    ]
     assert state_of(entry, {campaign.id}) == "open"
     close_campaign(store, campaign.id)
     closed = find_campaign(store, campaign.id)
@@ -379,7 +475,13 @@ def test_what_many_look_at_is_made_once_a_second(monkeypatch: pytest.MonkeyPatch
     now, made = 100.0, iter(range(1000))
     monkeypatch.setattr("time.monotonic", lambda: now)
     moments = FreshThings[int]()
-    assert [moments.of(key, lambda: next(made)) for key in ("a", "a", "b", "a", "b")] == [0, 0, 1, 0, 1]
+    assert [moments.of(key, lambda: next(made)) for key in ("a", "a", "b", "a", "b")] == [
+        0,
+        0,
+        1,
+        0,
+        1,
+    ]
     now += FRESH_SECONDS
     assert moments.of("a", lambda: next(made)) == 2
     for key in range(MOST_KEPT + 1):
@@ -391,9 +493,13 @@ def test_a_form_of_an_older_draft_keeps_all_of_its_questions():
     form = form_of(EXAMPLE)
     fewer = changed(changed(EXAMPLE, "remove:0")[0], "remove:0")[0]
     assert meaning(edited(aligned(fewer, form), form))[2] == []
-    assert [field["name"] for field in fields_of(aligned(fewer, form))[2:]] == [field["name"] for field in fields_of(EXAMPLE)[2:]]
+    assert [field["name"] for field in fields_of(aligned(fewer, form))[2:]] == [
+        field["name"] for field in fields_of(EXAMPLE)[2:]
+    ]
     again = edited(aligned(fewer, form), form)
-    assert [field["name"] for field in fields_of(again)] == [field["name"] for field in fields_of(EXAMPLE)]
+    assert [field["name"] for field in fields_of(again)] == [
+        field["name"] for field in fields_of(EXAMPLE)
+    ]
     assert meaning(again)[0] == meaning(EXAMPLE)[0]
 
 
@@ -443,10 +549,18 @@ def test_only_a_number_of_made_up_people_answers(tmp_path: Path, typed: str):
     store = store_at(f"sqlite:///{tmp_path}/lopub.db")
     campaign = people.campaign("demo")
     open_campaign(store, campaign)
-    desk = Desk(collector=cast(Collector, SimpleNamespace(store=store)), home=tmp_path, public="", is_demo=True)
+    desk = Desk(
+        collector=cast(Collector, SimpleNamespace(store=store)),
+        home=tmp_path,
+        public="",
+        is_demo=True,
+    )
     told = answer(desk, Visit(at={"id": campaign.id}, query={}, form={"people": typed}))
     assert told.status_code == 400 and b"a whole number from 1 to 100,000" in told.body
     assert jobs_of(store) == []
-    assert answer(desk, Visit(at={"id": campaign.id}, query={}, form={"people": "7"})).status_code == 303
+    assert (
+        answer(desk, Visit(at={"id": campaign.id}, query={}, form={"people": "7"})).status_code
+        == 303
+    )
     assert [job.choices["people"] for job in jobs_of(store)] == [7]
     store.close()

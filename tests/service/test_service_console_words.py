@@ -37,13 +37,22 @@ SAID_BY = {
 }
 PROGRESS = ("release", "planning", "collection/engines", "model", "service/backup.py")
 OTHERS = [language for language in LANGUAGES if language != "en"]
-NOT_SHOWN = {"importing", "searching", "{} from {} to {}; {}", "{}; at {} the expected error would be {}"}
+NOT_SHOWN = {
+    "importing",
+    "searching",
+    "{} from {} to {}; {}",
+    "{}; at {} the expected error would be {}",
+}
 """What no job does; and parts of sentences of which the whole is looked at below."""
 
 
 def files(*places: str) -> Iterator[Path]:
     for place in places:
-        yield from sorted((SOURCES / place).rglob("*.py")) if (SOURCES / place).is_dir() else [SOURCES / place]
+        yield from (
+            sorted((SOURCES / place).rglob("*.py"))
+            if (SOURCES / place).is_dir()
+            else [SOURCES / place]
+        )
 
 
 def sentence(node: ast.expr) -> str | None:
@@ -51,7 +60,9 @@ def sentence(node: ast.expr) -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
-        return "".join(str(part.value) if isinstance(part, ast.Constant) else BLANK for part in node.values)
+        return "".join(
+            str(part.value) if isinstance(part, ast.Constant) else BLANK for part in node.values
+        )
     return None
 
 
@@ -59,7 +70,11 @@ def sentences(path: Path, callers: set[str]) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         texts: list[ast.expr] = []
         if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            name = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
             texts = list(node.args) if name in callers else []
             texts += [word.value for word in node.keywords if word.arg == "what"]
             texts += [item for one in texts if isinstance(one, ast.List) for item in one.elts]
@@ -73,7 +88,11 @@ def sentences(path: Path, callers: set[str]) -> Iterator[str]:
 
 def every_sentence() -> set[str]:
     found = {text for path in files(*SAYING) for text in sentences(path, SAID_BY)}
-    found |= {text for path in files(*PROGRESS) for text in sentences(path, {"progress", "told", "_progress"})}
+    found |= {
+        text
+        for path in files(*PROGRESS)
+        for text in sentences(path, {"progress", "told", "_progress"})
+    }
     return {text for text in found if " " in text or text in SINGLE} - NOT_SHOWN
 
 
@@ -110,7 +129,10 @@ def test_states_reasons_and_names_of_actions_are_known(language: str):
 def test_names_and_figures_stay_in_their_places():
     text = "field 'age' has 1,201 whole numbers, each an answer of its own; ask for a number in bins instead"
     german = told(text, "de")
-    assert german == "Feld 'age' hat 1.201 ganze Zahlen, jede eine eigene Antwort; fragen Sie besser nach einer Zahl in Klassen"
+    assert (
+        german
+        == "Feld 'age' hat 1.201 ganze Zahlen, jede eine eigene Antwort; fragen Sie besser nach einer Zahl in Klassen"
+    )
     assert told(text, "en") == text
     assert told("attempt 2 taken up again: its worker had died", "de") == (
         "Versuch 2: wieder aufgenommen, weil der Arbeitsprozess gestorben war"
@@ -128,7 +150,9 @@ def test_advice_on_a_plan_is_told_as_a_whole():
     binned = "age in 12 answers instead of 121 lowers the expected error of pairs from 0.412 to 0.301; about 10 of its answers"
     german = told(f"{binned} would become one and could no longer be told apart", "de")
     assert german is not None
-    assert german.startswith("age in 12 statt 121 Antworten senkt den erwarteten Fehler der Paare von 0,412 auf 0,301; etwa 10")
+    assert german.startswith(
+        "age in 12 statt 121 Antworten senkt den erwarteten Fehler der Paare von 0,412 auf 0,301; etwa 10"
+    )
     weak = "epsilon 9 protects little: one report can make an observer nearly certain of an answer"
     assert told(f"{weak}; at 8 the expected error would be 0.1", "de") is not None
 
@@ -136,7 +160,10 @@ def test_advice_on_a_plan_is_told_as_a_whole():
 def test_a_sentence_that_is_not_known_is_marked_as_english_and_is_a_text():
     assert said("<b>new</b> words", "de") == '<span lang="en">&lt;b&gt;new&lt;/b&gt; words</span>'
     assert said("<b>new</b> words", "en") == "&lt;b&gt;new&lt;/b&gt; words"
-    assert said("this needs a token of scope <i>", "de") == "dafür braucht es ein Token mit dem Recht &lt;i&gt;"
+    assert (
+        said("this needs a token of scope <i>", "de")
+        == "dafür braucht es ein Token mit dem Recht &lt;i&gt;"
+    )
 
 
 FIRST: Object = {"name": "a", "type": "boolean", "question": "A?"}
@@ -173,7 +200,11 @@ WRONG: list[Object] = [
             {"type": "number", "bins": {"edges": ["x", "y"]}},
             {"type": "date", "period": "hour"},
             {"type": "date", "period": "month"},
-            {"type": "date", "period": "month", "constraints": {"minimum": "2026-05", "maximum": "2026-01"}},
+            {
+                "type": "date",
+                "period": "month",
+                "constraints": {"minimum": "2026-05", "maximum": "2026-01"},
+            },
             {"type": "date", "period": "weekday", "constraints": {"minimum": "2026-05"}},
             {"type": "list", "categories": ["x"]},
             {"type": "list", "categories": ["x", "x", "y"]},
@@ -202,8 +233,18 @@ def test_advice_is_told_in_every_language(language: str):
     large: list[Object] = [
         {"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}},
         {"name": "s", "type": "string", "categories": [f"x{i}" for i in range(40)]},
-        {"name": "d", "type": "date", "period": "month", "constraints": {"minimum": "2020-01", "maximum": "2026-01"}},
-        {"name": "c", "type": "boolean", "question": {"en": "C?", "de": "C?"}, "onlyIf": {"field": "n", "atLeast": 0}},
+        {
+            "name": "d",
+            "type": "date",
+            "period": "month",
+            "constraints": {"minimum": "2020-01", "maximum": "2026-01"},
+        },
+        {
+            "name": "c",
+            "type": "boolean",
+            "question": {"en": "C?", "de": "C?"},
+            "onlyIf": {"field": "n", "atLeast": 0},
+        },
     ]
     draft = {"name": "x", "language": "en", "min_reports": 5, "schema": {"fields": [FIRST, *large]}}
     found = advice_on(draft_of(*parsed(json.dumps(draft).encode())))

@@ -21,7 +21,9 @@ PATH = f"/campaigns/{CAMPAIGN.id}"
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def collector(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def collector(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
     """One for all tests, on each store in turn."""
     if request.param == "sqlite":
         database = f"sqlite:///{tmp_path_factory.mktemp('store')}/lopub.db"
@@ -39,12 +41,19 @@ def preflight(collector: Running, path: str, method: str, headers: str = "conten
 
 def is_shared(answer: Answer) -> bool:
     """Whether a page of any origin may read it, and none as somebody."""
-    assert "access-control-allow-credentials" not in answer.headers and "set-cookie" not in answer.headers
+    assert (
+        "access-control-allow-credentials" not in answer.headers
+        and "set-cookie" not in answer.headers
+    )
     return answer.headers.get("access-control-allow-origin") == "*"
 
 
 def test_preflights_of_the_three_routes_are_answered(collector: Running):
-    for path, method in ((PATH, "GET"), (f"{PATH}/reports", "POST"), (f"{PATH}/withdrawals", "POST")):
+    for path, method in (
+        (PATH, "GET"),
+        (f"{PATH}/reports", "POST"),
+        (f"{PATH}/withdrawals", "POST"),
+    ):
         answer = preflight(collector, path, method)
         assert answer.status == 204 and answer.body == b"" and is_shared(answer)
         assert answer.headers["access-control-allow-methods"] == method
@@ -53,9 +62,18 @@ def test_preflights_of_the_three_routes_are_answered(collector: Running):
 
 def test_no_preflight_permits_anything_else(collector: Running):
     assert "PUT" not in preflight(collector, PATH, "PUT").headers["access-control-allow-methods"]
-    asked = preflight(collector, PATH, "GET", "authorization").headers["access-control-allow-headers"]
+    asked = preflight(collector, PATH, "GET", "authorization").headers[
+        "access-control-allow-headers"
+    ]
     assert asked == "Content-Type"
-    for path in ("/campaigns", f"{PATH}/close", f"{PATH}/counts", "/metrics", "/health", "/openapi.json"):
+    for path in (
+        "/campaigns",
+        f"{PATH}/close",
+        f"{PATH}/counts",
+        "/metrics",
+        "/health",
+        "/openapi.json",
+    ):
         answer = preflight(collector, path, "GET")
         assert answer.status in (404, 405) and not is_shared(answer), path
 
@@ -67,12 +85,34 @@ def test_answers_can_be_read_by_every_page_refusals_too(collector: Running):
         (collector.ask("GET", PATH, Origin=ORIGIN), 200),
         (collector.ask("GET", PATH, Origin=ORIGIN, If_None_Match=f'"{CAMPAIGN.id}"'), 304),
         (collector.ask("GET", f"/campaigns/{'0' * 64}", Origin=ORIGIN), 404),
-        (collector.ask("POST", f"{PATH}/reports", framed([report]), Origin=ORIGIN, Content_Type=FRAMED_TYPE), 200),
-        (collector.ask("POST", f"{PATH}/reports", b"?", Origin=ORIGIN, Content_Type="text/plain"), 415),
-        (collector.ask("POST", f"{PATH}/withdrawals", body, Origin=ORIGIN, Content_Type=JSON_TYPE), 204),
-        (collector.ask("POST", f"{PATH}/withdrawals", b"{}", Origin=ORIGIN, Content_Type=JSON_TYPE), 400),
+        (
+            collector.ask(
+                "POST", f"{PATH}/reports", framed([report]), Origin=ORIGIN, Content_Type=FRAMED_TYPE
+            ),
+            200,
+        ),
+        (
+            collector.ask(
+                "POST", f"{PATH}/reports", b"?", Origin=ORIGIN, Content_Type="text/plain"
+            ),
+            415,
+        ),
+        (
+            collector.ask(
+                "POST", f"{PATH}/withdrawals", body, Origin=ORIGIN, Content_Type=JSON_TYPE
+            ),
+            204,
+        ),
+        (
+            collector.ask(
+                "POST", f"{PATH}/withdrawals", b"{}", Origin=ORIGIN, Content_Type=JSON_TYPE
+            ),
+            400,
+        ),
     ]
-    assert [(answer.status, is_shared(answer)) for answer, _ in told] == [(status, True) for _, status in told]
+    assert [(answer.status, is_shared(answer)) for answer, _ in told] == [
+        (status, True) for _, status in told
+    ]
 
 
 def test_what_needs_a_token_cannot_be_read_by_other_pages(collector: Running):
@@ -105,10 +145,14 @@ def test_the_page_comes_with_a_strict_policy_and_no_cookie(collector: Running):
     page = collector.ask("GET", f"/c/{CAMPAIGN.id}")
     assert page.status == 200 and page.headers["content-type"].startswith("text/html")
     policy = page.headers["content-security-policy"]
-    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';")
+    assert policy.startswith(
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+    )
     assert "unsafe" not in policy and "*" not in policy and "form-action 'none'" in policy
     assert page.headers["referrer-policy"] == "no-referrer" and "set-cookie" not in page.headers
-    assert page.headers["cache-control"] == "no-store"  # nothing of it is shown again as it was left
+    assert (
+        page.headers["cache-control"] == "no-store"
+    )  # nothing of it is shown again as it was left
     for name in ("page.js", "page.css", "lopub.js"):
         found = collector.ask("GET", f"/c/{name}")
         assert found.status == 200 and name in page.body.decode()
@@ -121,14 +165,27 @@ def test_the_page_comes_with_a_strict_policy_and_no_cookie(collector: Running):
 def test_files_of_the_page_come_packed_to_whoever_takes_them_packed(collector: Running):
     """A third of the bytes for a phone; and never the one for the other from a cache between."""
     for name in ("page.js", "page.css", "lopub.js"):
-        plain, packed = (collector.ask("GET", f"/c/{name}", Accept_Encoding=way) for way in ("identity", "gzip, br"))
-        assert "content-encoding" not in plain.headers and packed.headers["content-encoding"] == "gzip"
+        plain, packed = (
+            collector.ask("GET", f"/c/{name}", Accept_Encoding=way)
+            for way in ("identity", "gzip, br")
+        )
+        assert (
+            "content-encoding" not in plain.headers and packed.headers["content-encoding"] == "gzip"
+        )
         assert gzip.decompress(packed.body) == plain.body and 2 * len(packed.body) < len(plain.body)
         assert plain.headers["vary"] == packed.headers["vary"] == "Accept-Encoding"
         tags = plain.headers["etag"], packed.headers["etag"]
         assert tags[0] != tags[1]
-        assert collector.ask("GET", f"/c/{name}", Accept_Encoding="gzip", If_None_Match=tags[1]).status == 304
-        assert collector.ask("GET", f"/c/{name}", Accept_Encoding="identity", If_None_Match=tags[1]).status == 200
+        assert (
+            collector.ask("GET", f"/c/{name}", Accept_Encoding="gzip", If_None_Match=tags[1]).status
+            == 304
+        )
+        assert (
+            collector.ask(
+                "GET", f"/c/{name}", Accept_Encoding="identity", If_None_Match=tags[1]
+            ).status
+            == 200
+        )
 
 
 def test_origin_and_agent_are_kept_nowhere(collector: Running, request: pytest.FixtureRequest):
@@ -137,7 +194,12 @@ def test_origin_and_agent_are_kept_nowhere(collector: Running, request: pytest.F
     for path in (PATH, f"/c/{CAMPAIGN.id}", f"/c/{AGENT}", "/c/page.js"):
         collector.ask("GET", path, **telling)
     preflight(collector, f"{PATH}/reports", "POST")
-    assert collector.ask("POST", f"{PATH}/reports", framed(reports), Content_Type=FRAMED_TYPE, **telling).status == 200
+    assert (
+        collector.ask(
+            "POST", f"{PATH}/reports", framed(reports), Content_Type=FRAMED_TYPE, **telling
+        ).status
+        == 200
+    )
     assert len(kept_rows(collector.address, CAMPAIGN)) == 3  # the one before was withdrawn
     told = "".join(collector.errors).encode() + collector.ask("GET", "/metrics").body
     if collector.address.startswith("sqlite"):

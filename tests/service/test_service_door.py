@@ -47,7 +47,9 @@ class Greeting(asyncio.Protocol):
         transport.close()
 
 
-def opened(bound: socket.socket, *, places: int = 0, most: int = 100, seconds: float = 60.0) -> Door:
+def opened(
+    bound: socket.socket, *, places: int = 0, most: int = 100, seconds: float = 60.0
+) -> Door:
     """A door with so many places behind it."""
     free = Places(places, 2**20)
     return Door(bound, free, ANSWER, most=most, seconds=seconds).open(lambda: Greeting(free))
@@ -68,7 +70,9 @@ def looked(bound: socket.socket, see: Callable[[Door], Awaitable[None]], **bound
 def test_everybody_who_waits_is_told_and_reads_it_whole():
     """Also who has sent a whole request by then; forbids to reset the connection before the answer is read."""
     with listening() as bound:
-        waiting = guests(bound, 20, b"POST / HTTP/1.1\r\ncontent-length: 30000\r\n\r\n" + bytes(30_000))
+        waiting = guests(
+            bound, 20, b"POST / HTTP/1.1\r\ncontent-length: 30000\r\n\r\n" + bytes(30_000)
+        )
 
         async def a_moment(door: Door) -> None:
             await asyncio.sleep(0.2)
@@ -88,7 +92,10 @@ def test_as_many_are_let_in_as_there_are_places_and_the_others_are_told():
             assert door.n_leaving == 7
 
         looked(bound, a_moment, places=3)
-        assert sorted(read_to_the_end(connection) for connection in waiting) == [ANSWER] * 7 + [b"hello"] * 3
+        assert (
+            sorted(read_to_the_end(connection) for connection in waiting)
+            == [ANSWER] * 7 + [b"hello"] * 3
+        )
 
 
 def test_a_place_is_kept_for_one_who_comes_and_is_free_again_if_it_does_not():

@@ -87,7 +87,14 @@ def test_reports_sent_five_times_count_once(database: str):
     n_others, n_refused = scaled(1_000), conflicts(collector, bodies, scaled(1_000))
     assert collector.stop() == 0
     rows = load.kept_rows(database, CAMPAIGN)
-    note_figures("repeats", kind_of(database), sent=5 * scaled(200_000), counted=len(rows), others=n_others, refused=n_refused)
+    note_figures(
+        "repeats",
+        kind_of(database),
+        sent=5 * scaled(200_000),
+        counted=len(rows),
+        others=n_others,
+        refused=n_refused,
+    )
     assert len(rows) == scaled(200_000)
     assert dict(rows) == load.rows_of(bodies)
     assert n_refused == n_others
@@ -95,7 +102,9 @@ def test_reports_sent_five_times_count_once(database: str):
 
 def conflicts(collector: Running, bodies: list[bytes], n: int) -> int:
     """How many of n reports that reuse an id for another body are refused for just that."""
-    reports = [report for body in bodies[: -(-n // load.PER_REQUEST)] for report in unframed(body)][:n]
+    reports = [report for body in bodies[: -(-n // load.PER_REQUEST)] for report in unframed(body)][
+        :n
+    ]
     body = framed([report[:25] + (7).to_bytes(4) + report[29:] for report in reports])
     path = f"/campaigns/{CAMPAIGN.id}/reports"
     answer = collector.ask("POST", path, body, Content_Type=load.FRAMED_TYPE)
@@ -111,7 +120,9 @@ def test_many_bodies_under_one_id_at_once_keep_exactly_one(database: str):
     with running_collector(database) as collector:
         answers = []
         for start in range(0, len(rivals), load.N_UPLOADERS):
-            answers += at_once(collector, [framed([each]) for each in rivals[start : start + load.N_UPLOADERS]])
+            answers += at_once(
+                collector, [framed([each]) for each in rivals[start : start + load.N_UPLOADERS]]
+            )
     kept = [rivals[i] for i, answer in enumerate(answers) if json.loads(answer)["refused"] == []]
     assert len(kept) == 1
     assert load.kept_rows(database, CAMPAIGN) == list(load.rows_of([framed(kept)]).items())
@@ -119,7 +130,9 @@ def test_many_bodies_under_one_id_at_once_keep_exactly_one(database: str):
 
 def at_once(collector: Running, bodies: list[bytes]) -> list[bytes]:
     """The answers to requests that are all sent before the first answer is read."""
-    connections = [socket.create_connection(("127.0.0.1", collector.port), timeout=30) for _ in bodies]
+    connections = [
+        socket.create_connection(("127.0.0.1", collector.port), timeout=30) for _ in bodies
+    ]
     for connection, body in zip(connections, bodies, strict=True):
         connection.sendall(load.request_of(CAMPAIGN, body))
     answers = [load.answer_from(connection) for connection in connections]
@@ -140,7 +153,9 @@ def test_sigterm_under_load_ends_in_time_and_loses_nothing_that_was_acknowledged
     acknowledged: list[bytes] = []
     for _ in range(n_stops):
         collector = start_collector(database)
-        uploaders = Uploaders(collector.port, CAMPAIGN, bodies[sent : sent + len(bodies) // n_stops])
+        uploaders = Uploaders(
+            collector.port, CAMPAIGN, bodies[sent : sent + len(bodies) // n_stops]
+        )
         sent += len(bodies) // n_stops
         with half_a_request(collector.port):
             uploaders.wait_for(100)
@@ -200,7 +215,10 @@ def on_small_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tu
             yield disk, f"sqlite:///{disk}/lopub.db"
         return
     cluster: Postgres = request.getfixturevalue("postgres")
-    with small_disk(cluster.directory / "disk", megabytes=20 + scaled(60)) as disk, cluster.place(disk) as address:
+    with (
+        small_disk(cluster.directory / "disk", megabytes=20 + scaled(60)) as disk,
+        cluster.place(disk) as address,
+    ):
         yield disk, address
 
 
@@ -223,7 +241,9 @@ def test_a_full_disk_loses_nothing_and_space_is_found_again(on_small_disk: tuple
         assert collector.is_ready()
     lost, doubled = lost_and_doubled(database, CAMPAIGN, uploaders.bodies)
     n_acknowledged = len(load.rows_of(uploaders.bodies))
-    refused = {f"answers_{status}": n for status, n in sorted(uploaders.statuses.items()) if status != 200}
+    refused = {
+        f"answers_{status}": n for status, n in sorted(uploaders.statuses.items()) if status != 200
+    }
     note_figures(
         "full-disk",
         kind_of(database),
@@ -242,6 +262,8 @@ def wait_until_full(uploaders: Uploaders) -> int:
     """How many bodies were acknowledged before the first was sent away for lack of space."""
     until = time.monotonic() + 120
     while not uploaders.statuses[507] + uploaders.statuses[503]:
-        assert time.monotonic() < until and uploaders.n_running and not uploaders.faults, uploaders.faults[:3]
+        assert time.monotonic() < until and uploaders.n_running and not uploaders.faults, (
+            uploaders.faults[:3]
+        )
         time.sleep(0.01)
     return len(uploaders.acknowledged)

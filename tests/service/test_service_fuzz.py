@@ -35,7 +35,11 @@ STEADY = 24 * MEBIBYTE
 @pytest.fixture(params=["sqlite", "postgresql"] if FULL else ["sqlite"])
 def collector(request: pytest.FixtureRequest, tmp_path: Path):
     sqlite = request.param == "sqlite"
-    database = f"sqlite:///{tmp_path}/lopub.db" if sqlite else request.getfixturevalue("postgres").new_database()
+    database = (
+        f"sqlite:///{tmp_path}/lopub.db"
+        if sqlite
+        else request.getfixturevalue("postgres").new_database()
+    )
     load.opened(database, CAMPAIGN)
     with running_collector(database, environment={"LOPUB_RECEIVE_SECONDS": "2"}) as running:
         yield running
@@ -106,14 +110,20 @@ def damaged_twins(rng: random.Random, body: bytes) -> tuple[str, bytes]:
     return JSON, json.dumps(whole).encode()
 
 
-KINDS: list[Callable[[random.Random, bytes], tuple[str, bytes]]] = [random_bytes, damaged_frames, damaged_twins]
+KINDS: list[Callable[[random.Random, bytes], tuple[str, bytes]]] = [
+    random_bytes,
+    damaged_frames,
+    damaged_twins,
+]
 
 
 def test_no_body_makes_a_5xx_or_a_hang(collector: Running):
     rng, good = random.Random(1), framed(people.reports(CAMPAIGN, 3))
     sizes, statuses, n_cases = [memory(collector)], Counter[int](), scaled(20_000)
     started = time.monotonic()
-    with socket.create_connection(("127.0.0.1", collector.port), timeout=ANSWER_SECONDS) as connection:
+    with socket.create_connection(
+        ("127.0.0.1", collector.port), timeout=ANSWER_SECONDS
+    ) as connection:
         for number in range(n_cases):
             media_type, body = KINDS[number % 3](rng, good)
             connection.sendall(load.request_of(CAMPAIGN, body, media_type))
@@ -126,11 +136,20 @@ def test_no_body_makes_a_5xx_or_a_hang(collector: Running):
     assert_sound(collector)
 
 
-def note_memory(test: str, collector: Running, n_cases: int, sizes: list[int], **figures: float) -> None:
+def note_memory(
+    test: str, collector: Running, n_cases: int, sizes: list[int], **figures: float
+) -> None:
     names = ("megabytes_at_start", "megabytes_after_half", "megabytes_at_end")
     megabytes = {name: round(size / MEBIBYTE, 1) for name, size in zip(names, sizes, strict=True)}
     most = round(memory(collector, "VmHWM") / MEBIBYTE, 1)
-    note_figures(test, load.kind_of(collector.address), cases=n_cases, **megabytes, megabytes_most=most, **figures)
+    note_figures(
+        test,
+        load.kind_of(collector.address),
+        cases=n_cases,
+        **megabytes,
+        megabytes_most=most,
+        **figures,
+    )
 
 
 def test_large_bodies_at_once_do_not_add_up(collector: Running):
@@ -141,8 +160,15 @@ def test_large_bodies_at_once_do_not_add_up(collector: Running):
 
     def send() -> None:
         try:
-            statuses.append(collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=JSON).status)
-        except (ConnectionResetError, BrokenPipeError):  # told to come again while it was still sending, then cut off
+            statuses.append(
+                collector.ask(
+                    "POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=JSON
+                ).status
+            )
+        except (
+            ConnectionResetError,
+            BrokenPipeError,
+        ):  # told to come again while it was still sending, then cut off
             statuses.append(503)
 
     senders = [threading.Thread(target=send) for _ in range(12 if FULL else 6)]
@@ -152,7 +178,12 @@ def test_large_bodies_at_once_do_not_add_up(collector: Running):
         sender.join()
     assert {413} <= set(statuses) <= {413, 503}  # what does not fit beside the others comes again
     most = memory(collector, "VmHWM") - before
-    note_figures("large-bodies", load.kind_of(collector.address), at_once=len(senders), megabytes_more_at_most=most / MEBIBYTE)
+    note_figures(
+        "large-bodies",
+        load.kind_of(collector.address),
+        at_once=len(senders),
+        megabytes_more_at_most=most / MEBIBYTE,
+    )
     assert most < 150 * MEBIBYTE + 2 * len(senders) * len(body)
     assert_sound(collector)
 
@@ -169,10 +200,20 @@ def damaged_request(rng: random.Random, good: bytes) -> bytes:
         return rng.randbytes(rng.randint(1, 400))
     if how == 1:
         lengths = (b"-1", b"99999999999999999999", b"0x10", b"1, 2", b"", b"4194305", b"\xff")
-        return re.sub(rb"Content-Length: \d+", b"Content-Length: " + rng.choice(lengths), head) + b"\r\n\r\n" + body
+        return (
+            re.sub(rb"Content-Length: \d+", b"Content-Length: " + rng.choice(lengths), head)
+            + b"\r\n\r\n"
+            + body
+        )
     if how == 2:
         head = re.sub(rb"Content-Length: \d+", b"Transfer-Encoding: chunked", head)
-        return head + b"\r\n\r\n" + rng.choice((b"zz", b"-5", b"ffffffffffffffff", b"3\r\nabc")) + b"\r\n" + rng.randbytes(20)
+        return (
+            head
+            + b"\r\n\r\n"
+            + rng.choice((b"zz", b"-5", b"ffffffffffffffff", b"3\r\nabc"))
+            + b"\r\n"
+            + rng.randbytes(20)
+        )
     if how == 3:
         return head + b"\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" + body
     data = bytearray(request if how == 4 else head + b"\r\n\r\n")
@@ -183,7 +224,9 @@ def damaged_request(rng: random.Random, good: bytes) -> bytes:
 
 def status_of(collector: Running, data: bytes) -> int:
     """The status of the answer to these bytes with nothing behind them; 0 where there is none but the end of the connection."""
-    with socket.create_connection(("127.0.0.1", collector.port), timeout=ANSWER_SECONDS) as connection:
+    with socket.create_connection(
+        ("127.0.0.1", collector.port), timeout=ANSWER_SECONDS
+    ) as connection:
         with suppress(ConnectionError):
             connection.sendall(data)
             connection.shutdown(socket.SHUT_WR)
@@ -233,8 +276,18 @@ checks.negative_data_rejection.enabled = false
 def schemathesis(collector: Running, directory: Path, *options: str, settings: str = "") -> int:
     """Requests of every kind against every route of the description; how many cases. None may find a fault."""
     (directory / "schemathesis.toml").write_text(settings + BESIDE)
-    command = [str(Path(sys.executable).with_name("st")), "--config-file", "schemathesis.toml", "run"]
-    command += [f"http://127.0.0.1:{collector.port}/openapi.json", "--no-color", "--generation-database", "none"]
+    command = [
+        str(Path(sys.executable).with_name("st")),
+        "--config-file",
+        "schemathesis.toml",
+        "run",
+    ]
+    command += [
+        f"http://127.0.0.1:{collector.port}/openapi.json",
+        "--no-color",
+        "--generation-database",
+        "none",
+    ]
     command += ["-H", f"Authorization: Bearer {token(collector)}", *options]
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr
@@ -249,7 +302,12 @@ def test_the_api_behaves_as_it_is_described(collector: Running, tmp_path: Path):
     started = time.monotonic()
     known = f'[parameters]\n"path.id" = "{CAMPAIGN.id}"\n'  # reaches what lies behind a campaign that is there, and open
     options = ["--max-examples", examples, "--seed"]
-    n_done, seed = schemathesis(collector, tmp_path, *options, "1", "--exclude-path-regex", "close", settings=known), 1
+    n_done, seed = (
+        schemathesis(
+            collector, tmp_path, *options, "1", "--exclude-path-regex", "close", settings=known
+        ),
+        1,
+    )
     sizes.append(memory(collector))
     while n_done < n_cases:
         seed += 1

@@ -17,7 +17,14 @@ import hostile
 import load
 from load import FULL, Uploaders, uploaded
 from lopub.service.places import ENOUGH, FADING_SECONDS, MOST_CREDIT, NEWCOMER, Credit, Places
-from lopub.service.protocol import GRACE_SECONDS, LONGEST_HEAD, MOST_UNREAD, UNREAD_TURNS, Bounded, bounded
+from lopub.service.protocol import (
+    GRACE_SECONDS,
+    LONGEST_HEAD,
+    MOST_UNREAD,
+    UNREAD_TURNS,
+    Bounded,
+    bounded,
+)
 from servers import Running, running_collector, start_collector
 
 CAMPAIGN = load.campaign()
@@ -65,9 +72,14 @@ def test_honest_senders_get_through_while_slow_ones_take_every_place(collector: 
     """Forbids to refuse whoever comes late: 1,500 slow connections took every place, and nobody else got one."""
     with hostile.attacked(collector.port, hostile.slow(N_SLOW), seconds=0.5):
         done = uploaded(collector.port, CAMPAIGN, bodies(20_000 if FULL else 4_000))
-        for body in load.bodies_of(load.population(CAMPAIGN, 20, seed=3), 1):  # each on a connection of its own, as people come
+        for body in load.bodies_of(
+            load.population(CAMPAIGN, 20, seed=3), 1
+        ):  # each on a connection of its own, as people come
             path = f"/campaigns/{CAMPAIGN.id}/reports"
-            tries = (collector.ask("POST", path, body, Content_Type=load.FRAMED_TYPE).status for _ in range(10))
+            tries = (
+                collector.ask("POST", path, body, Content_Type=load.FRAMED_TYPE).status
+                for _ in range(10)
+            )
             assert 200 in tries  # one that is told to come again does so, as every client does
     assert len(done.acknowledged) == (200 if FULL else 40)
 
@@ -75,7 +87,10 @@ def test_honest_senders_get_through_while_slow_ones_take_every_place(collector: 
 def test_a_phone_at_a_kilobyte_per_second_keeps_its_place(collector: Running):
     request = load.request_of(CAMPAIGN, bodies(60, seed=4)[0])
     assert len(request) > 2000  # so that it takes longer than a newcomer is spared
-    with hostile.attacked(collector.port, hostile.slow(N_SLOW), seconds=0.5), connected(collector) as phone:
+    with (
+        hostile.attacked(collector.port, hostile.slow(N_SLOW), seconds=0.5),
+        connected(collector) as phone,
+    ):
         for start in range(0, len(request), 100):
             phone.sendall(request[start : start + 100])
             time.sleep(0.1)
@@ -86,7 +101,12 @@ class Sitting:
     """A connection that is not one."""
 
     def __init__(self, places: Places, now: float, *, waits_for_us: bool = False) -> None:
-        self.credit, self.n_held, self.waits_for_us, self.gave_way = Credit(now), 0, waits_for_us, False
+        self.credit, self.n_held, self.waits_for_us, self.gave_way = (
+            Credit(now),
+            0,
+            waits_for_us,
+            False,
+        )
         self.is_cut = False
         self.has_a_place = places.take(self, now)
 
@@ -192,7 +212,9 @@ class Clock:
 
 def connected_to(wire: Wire, clock: Clock) -> Bounded:
     protocol = bounded(connections=8, seconds=5)
-    connection = protocol(uvicorn.Config(Mock(), log_config=None, lifespan="off", ws="none"), ServerState(), {}, clock)
+    connection = protocol(
+        uvicorn.Config(Mock(), log_config=None, lifespan="off", ws="none"), ServerState(), {}, clock
+    )
     connection.connection_made(wire)
     return connection
 
@@ -287,7 +309,9 @@ def test_a_system_that_begins_with_few_files_is_asked_for_more(tmp_path: Path):
 
 
 ATTACKS: dict[str, Callable[[], list[bytes]]] = {
-    "half-open bodies": lambda: hostile.half_open(CAMPAIGN, 200, n_bytes=2 * MEBIBYTE if FULL else MEBIBYTE),
+    "half-open bodies": lambda: hostile.half_open(
+        CAMPAIGN, 200, n_bytes=2 * MEBIBYTE if FULL else MEBIBYTE
+    ),
     "giant bodies": lambda: hostile.giant(CAMPAIGN, 40, n_bytes=4 * MEBIBYTE),
     "header floods": lambda: hostile.header_floods(400),
     "pipelines": lambda: hostile.pipelines(40),
@@ -315,7 +339,11 @@ def test_no_attack_takes_more_than_64_megabytes(tmp_path: Path, attack: str):
 def test_a_compressed_body_is_not_inflated(collector: Running):
     bomb = gzip.compress(bytes(2**24))
     answer = collector.ask(
-        "POST", f"/campaigns/{CAMPAIGN.id}/reports", bomb, Content_Type=load.FRAMED_TYPE, Content_Encoding="gzip"
+        "POST",
+        f"/campaigns/{CAMPAIGN.id}/reports",
+        bomb,
+        Content_Type=load.FRAMED_TYPE,
+        Content_Encoding="gzip",
     )
     assert (answer.status, answer.json["type"]) == (415, "urn:lopub:problem:media-type")
     assert answer.json["detail"] == "a body here comes as it is, without Content-Encoding"
@@ -342,7 +370,9 @@ def test_whoever_is_refused_while_it_sends_can_read_why(collector: Running):
 
 
 @pytest.mark.parametrize("version", ["HTTP/1.0", "HTTP/1.1\r\nConnection: close"])
-def test_whoever_is_refused_before_its_body_came_can_read_why_and_then_is_done(collector: Running, version: str):
+def test_whoever_is_refused_before_its_body_came_can_read_why_and_then_is_done(
+    collector: Running, version: str
+):
     """Senders that want the connection closed after their request: the answer comes first, the body later."""
     head = f"POST /campaigns/{'0' * 64}/reports {version}\r\nContent-Type: {load.FRAMED_TYPE}\r\nContent-Length: 300000\r\n\r\n"
     with connected(collector) as connection:

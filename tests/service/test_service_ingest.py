@@ -49,13 +49,19 @@ def small(tmp_path_factory: pytest.TempPathFactory):
     """A collector with small bounds, in SQLite."""
     database = f"sqlite:///{tmp_path_factory.mktemp('small')}/lopub.db"
     open_all(database)
-    bounds = {"LOPUB_BODY_BYTES": "20000", "LOPUB_REQUEST_REPORTS": "100", "LOPUB_RECEIVE_SECONDS": "1"}
+    bounds = {
+        "LOPUB_BODY_BYTES": "20000",
+        "LOPUB_REQUEST_REPORTS": "100",
+        "LOPUB_RECEIVE_SECONDS": "1",
+    }
     with running_collector(database, environment=bounds) as running:
         yield running
 
 
 def send(collector: Running, data: list[bytes], target: Campaign = CAMPAIGN) -> Answer:
-    return collector.ask("POST", f"/campaigns/{target.id}/reports", framed(data), Content_Type=FRAMED)
+    return collector.ask(
+        "POST", f"/campaigns/{target.id}/reports", framed(data), Content_Type=FRAMED
+    )
 
 
 def kept(database: str) -> int:
@@ -68,7 +74,11 @@ def kept(database: str) -> int:
 
 def assert_problem(answer: Answer, status: int, name: str, sentence: str) -> None:
     assert answer.headers["content-type"] == "application/problem+json"
-    assert (answer.status, answer.json["status"], answer.json["type"]) == (status, status, f"urn:lopub:problem:{name}")
+    assert (answer.status, answer.json["status"], answer.json["type"]) == (
+        status,
+        status,
+        f"urn:lopub:problem:{name}",
+    )
     assert sentence in answer.json["detail"]
     assert ("retry-after" in answer.headers) == (status in (503, 507))
 
@@ -106,13 +116,19 @@ def test_twins_are_as_good_as_bytes(small: Running):
     data = people.reports(CAMPAIGN, 3)
     twins = [json.loads(people.twin(each, CAMPAIGN)) for each in data]
     path = f"/campaigns/{CAMPAIGN.id}/reports"
-    assert small.ask("POST", path, json.dumps(twins[0]), Content_Type=JSON).json == {"received": 1, "refused": []}
+    assert small.ask("POST", path, json.dumps(twins[0]), Content_Type=JSON).json == {
+        "received": 1,
+        "refused": [],
+    }
     twice = json.dumps(twins[1])[:-1] + ', "slot": 1}'
-    body = (
-        f'{{"reports": [{json.dumps(twins[0])}, {twice}, 7, {json.dumps(twins[2] | {"payload": "!"})}, {json.dumps(twins[1])}]}}'
-    )
+    first, again, damaged = map(json.dumps, (twins[0], twins[1], twins[2] | {"payload": "!"}))
+    body = f'{{"reports": [{first}, {twice}, 7, {damaged}, {again}]}}'
     answer = small.ask("POST", path, body, Content_Type=f"{JSON}; charset=utf-8")
-    assert [(each["index"], each["reason"]) for each in answer.json["refused"]] == [(1, "json"), (2, "json"), (3, "json")]
+    assert [(each["index"], each["reason"]) for each in answer.json["refused"]] == [
+        (1, "json"),
+        (2, "json"),
+        (3, "json"),
+    ]
     assert send(small, data[:2]).json == {"received": 2, "refused": []}
 
 
@@ -128,23 +144,38 @@ def test_a_withdrawn_report_is_refused_when_it_comes_again(collector: Running):
     send(collector, data[:1])
     for each in (data[0], data[0], data[1]):
         body = json.dumps({"id": base64url(each[9:25])})
-        answer = collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/withdrawals", body, Content_Type=JSON)
+        answer = collector.ask(
+            "POST", f"/campaigns/{CAMPAIGN.id}/withdrawals", body, Content_Type=JSON
+        )
         assert (answer.status, answer.body) == (204, b"")
     answer = send(collector, data)
-    assert [(each["index"], each["reason"]) for each in answer.json["refused"]] == [(0, "withdrawn"), (1, "withdrawn")]
+    assert [(each["index"], each["reason"]) for each in answer.json["refused"]] == [
+        (0, "withdrawn"),
+        (1, "withdrawn"),
+    ]
 
 
 # ---- requests that are refused as a whole
 
 
 def test_an_unknown_campaign_is_refused(small: Running):
-    assert_problem(send(small, [b"x"], people.campaign("unknown")), 404, "unknown-campaign", "there is no campaign")
+    assert_problem(
+        send(small, [b"x"], people.campaign("unknown")),
+        404,
+        "unknown-campaign",
+        "there is no campaign",
+    )
     answer = small.ask("POST", "/campaigns/nonsense/reports", b"x", Content_Type=FRAMED)
     assert_problem(answer, 404, "unknown-campaign", "64 hexadecimal digits")
 
 
 def test_a_closed_campaign_is_refused(small: Running):
-    assert_problem(send(small, people.reports(CLOSED, 1), CLOSED), 409, "closed", "is closed; it takes no more reports")
+    assert_problem(
+        send(small, people.reports(CLOSED, 1), CLOSED),
+        409,
+        "closed",
+        "is closed; it takes no more reports",
+    )
     body = json.dumps({"id": base64url(bytes(16))})
     answer = small.ask("POST", f"/campaigns/{CLOSED.id}/withdrawals", body, Content_Type=JSON)
     assert_problem(answer, 409, "closed", "is closed")
@@ -181,7 +212,9 @@ def test_another_media_type_is_refused(small: Running, media_type: str):
         (JSON, b'{"reports": 1}', "must be a list"),
     ],
 )
-def test_a_body_that_cannot_be_read_is_refused(small: Running, media_type: str, body: bytes, sentence: str):
+def test_a_body_that_cannot_be_read_is_refused(
+    small: Running, media_type: str, body: bytes, sentence: str
+):
     answer = small.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=media_type)
     assert_problem(answer, 400, "malformed", sentence)
 
@@ -256,7 +289,9 @@ def test_random_bytes_never_make_a_5xx(small: Running):
     for seed in range(60):
         body = os.urandom(seed * 7)
         for media_type in (FRAMED, JSON):
-            answer = small.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=media_type)
+            answer = small.ask(
+                "POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=media_type
+            )
             assert answer.status in (200, 400)
 
 
@@ -267,7 +302,9 @@ def test_sigterm_under_load_loses_nothing_that_was_acknowledged(collector: Runni
     """Finishes what it has, and exits with 0 within five seconds."""
     (template,) = people.reports(CAMPAIGN, 1)
     acknowledged = [0] * 8
-    data = [[people.with_another_id(template, 10**6 * who + i) for i in range(5000)] for who in range(8)]
+    data = [
+        [people.with_another_id(template, 10**6 * who + i) for i in range(5000)] for who in range(8)
+    ]
 
     def upload(who: int) -> None:
         for start in range(0, 5000, 5):
@@ -321,7 +358,12 @@ def test_more_reports_than_may_wait_are_sent_away_for_a_while(tmp_path: Path):
         waiting = threading.Thread(target=lambda: answers.append(send(collector, data)))
         waiting.start()
         time.sleep(0.5)
-        assert_problem(send(collector, data), 503, "busy", "too many reports wait for a commit; send the same again later")
+        assert_problem(
+            send(collector, data),
+            503,
+            "busy",
+            "too many reports wait for a commit; send the same again later",
+        )
         holder.execute("ROLLBACK")
         holder.close()
         waiting.join()
@@ -341,7 +383,9 @@ def test_a_database_of_a_newer_version_is_refused_at_the_start(tmp_path: Path):
     with store.writing() as connection:
         connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = '0999'"))
     store.close()
-    with pytest.raises(RuntimeError, match="lopub: the database has schema 0999, from a newer LoPub"):
+    with pytest.raises(
+        RuntimeError, match="lopub: the database has schema 0999, from a newer LoPub"
+    ):
         start_collector(address)
 
 
@@ -353,8 +397,12 @@ def test_a_database_that_goes_away_is_told_and_found_again(postgres: Postgres):
         assert send(collector, data[:1]).status == 200
         postgres.stop()
         try:
-            assert_problem(send(collector, data[1:2]), 503, "unavailable", "send the same again later")
-            assert_problem(collector.ask("GET", "/ready"), 503, "unavailable", "cannot reach its store")
+            assert_problem(
+                send(collector, data[1:2]), 503, "unavailable", "send the same again later"
+            )
+            assert_problem(
+                collector.ask("GET", "/ready"), 503, "unavailable", "cannot reach its store"
+            )
             assert collector.ask("GET", "/health").status == 200
         finally:
             postgres.start()
@@ -370,7 +418,11 @@ def test_a_database_that_goes_away_is_told_and_found_again(postgres: Postgres):
 def test_a_full_disk_is_told_and_reports_are_taken_again_when_there_is_space(tmp_path: Path):
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(disk)], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(disk)],
+        capture_output=True,
+        check=False,
+    )
     if mounted.returncode:
         pytest.skip("this machine does not allow mounts")
     try:
@@ -393,7 +445,10 @@ def test_a_full_disk_is_told_and_reports_are_taken_again_when_there_is_space(tmp
             until = time.monotonic() + 60
             while send(collector, data).status != 200:
                 assert time.monotonic() < until
-            assert send(collector, acknowledged[:4000]).json == {"received": len(acknowledged[:4000]), "refused": []}
+            assert send(collector, acknowledged[:4000]).json == {
+                "received": len(acknowledged[:4000]),
+                "refused": [],
+            }
             assert collector.has_said("the store refuses commits")
             assert collector.has_said("the store takes commits again")
         assert kept(database) == len(acknowledged) + 50

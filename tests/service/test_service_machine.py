@@ -16,7 +16,14 @@ from functools import cached_property
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 import load
 from load import FULL, note_figures, scaled
@@ -83,12 +90,18 @@ class Collecting(RuleBasedStateMachine):
         (channel,) = channels = self.campaign.channels((0,))
         payload = pack([channel.output(person if answer is None else answer)], channels)
         report_id = hashlib.sha256(self.key + bytes([person])).digest()[:16]
-        return Report(campaign=self.campaign.prefix, id=report_id, slot=20_000, mask=b"", payload=payload).to_bytes()
+        return Report(
+            campaign=self.campaign.prefix, id=report_id, slot=20_000, mask=b"", payload=payload
+        ).to_bytes()
 
-    def ask(self, event: str, method: str, path: str, body: bytes = b"", media_type: str = JSON_TYPE) -> Answer:
+    def ask(
+        self, event: str, method: str, path: str, body: bytes = b"", media_type: str = JSON_TYPE
+    ) -> Answer:
         self.host.events[event] += 1
         address = f"/campaigns/{self.campaign.id}{path}"
-        return self.host.running.ask(method, address, body, Content_Type=media_type, **self.host.token)
+        return self.host.running.ask(
+            method, address, body, Content_Type=media_type, **self.host.token
+        )
 
     def send(self, event: str, reports: Sequence[bytes], expected: Sequence[str | None]) -> None:
         """Send reports, each of which is kept or refused as expected."""
@@ -132,7 +145,9 @@ class Collecting(RuleBasedStateMachine):
         """The report may come to be looked at, and be refused, or not; heard or not, it is the same report."""
         self.n_unheard += 1
         body = framed([self.report(person)])
-        with socket.create_connection(("127.0.0.1", self.host.running.port), timeout=30) as connection:
+        with socket.create_connection(
+            ("127.0.0.1", self.host.running.port), timeout=30
+        ) as connection:
             connection.sendall(load.request_of(self.campaign, body))
 
     @precondition(lambda self: self.counted or self.withdrawn)
@@ -196,7 +211,10 @@ class Collecting(RuleBasedStateMachine):
     def counts(self) -> None:
         answer = self.ask("counts", "GET", "/counts")
         if len(self.counted) < FEWEST:
-            assert (answer.status, answer.json["type"]) == (409, "urn:lopub:problem:too-few-reports")
+            assert (answer.status, answer.json["type"]) == (
+                409,
+                "urn:lopub:problem:too-few-reports",
+            )
             return
         told = answer.json
         assert (told["reports"], told["withdrawn"]) == (len(self.counted), len(self.withdrawn))
@@ -241,5 +259,18 @@ def test_every_person_is_counted_as_the_model_says(database: str):
         )
     finally:
         host.close()
-    note_figures("machine", load.kind_of(database), runs=host.events["open"], **dict(sorted(host.events.items())))
-    assert {"send", "replay", "rival", "withdraw", "counts", "publish", "restart by SIGKILL"} <= set(host.events)
+    note_figures(
+        "machine",
+        load.kind_of(database),
+        runs=host.events["open"],
+        **dict(sorted(host.events.items())),
+    )
+    assert {
+        "send",
+        "replay",
+        "rival",
+        "withdraw",
+        "counts",
+        "publish",
+        "restart by SIGKILL",
+    } <= set(host.events)

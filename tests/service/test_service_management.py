@@ -51,7 +51,11 @@ def put(collector: Running, target=CAMPAIGN, *, id: str | None = None, **headers
 
 def assert_problem(answer: Answer, status: int, name: str, sentence: str) -> None:
     assert answer.headers["content-type"] == "application/problem+json"
-    assert (answer.status, answer.json["status"], answer.json["type"]) == (status, status, f"urn:lopub:problem:{name}")
+    assert (answer.status, answer.json["status"], answer.json["type"]) == (
+        status,
+        status,
+        f"urn:lopub:problem:{name}",
+    )
     assert sentence in answer.json["detail"]
 
 
@@ -63,15 +67,34 @@ def test_a_campaign_lives_from_its_opening_to_its_close(collector: Running):
     path = f"/campaigns/{CAMPAIGN.id}"
     data = people.reports(CAMPAIGN, 4)
     collector.ask("POST", f"{path}/reports", framed(data[:2]), Content_Type=FRAMED_TYPE)
-    assert_problem(collector.ask("GET", f"{path}/counts", **manage), 409, "too-few-reports", "shows its counts from 3 reports on")
+    assert_problem(
+        collector.ask("GET", f"{path}/counts", **manage),
+        409,
+        "too-few-reports",
+        "shows its counts from 3 reports on",
+    )
     collector.ask("POST", f"{path}/reports", framed([*data, b"bad"]), Content_Type=FRAMED_TYPE)
     counts = collector.ask("GET", f"{path}/counts", **manage).json
     assert (counts["reports"], counts["refused"], counts["withdrawn"]) == (4, {"length": 1}, 0)
     assert sum(each["reports"] for each in counts["slots"]) == 4
-    assert all(date.fromisoformat(each["day"]).toordinal() - EPOCH.toordinal() == each["slot"] for each in counts["slots"])
+    assert all(
+        date.fromisoformat(each["day"]).toordinal() - EPOCH.toordinal() == each["slot"]
+        for each in counts["slots"]
+    )
     typed = json.dumps({"id": CAMPAIGN.id})
-    for wrong in (b"", b"{", b'{"id": 1}', json.dumps({"id": CAMPAIGN.id[:16]}).encode(), json.dumps({"id": "0" * 64}).encode()):
-        assert_problem(collector.ask("POST", f"{path}/close", wrong, **manage), 422, "wrong-campaign", "closing cannot be undone")
+    for wrong in (
+        b"",
+        b"{",
+        b'{"id": 1}',
+        json.dumps({"id": CAMPAIGN.id[:16]}).encode(),
+        json.dumps({"id": "0" * 64}).encode(),
+    ):
+        assert_problem(
+            collector.ask("POST", f"{path}/close", wrong, **manage),
+            422,
+            "wrong-campaign",
+            "closing cannot be undone",
+        )
     closed = collector.ask("POST", f"{path}/close", typed, **manage)
     assert (closed.status, closed.json["open"]) == (200, False)
     assert collector.ask("POST", f"{path}/close", typed, **manage).json == closed.json
@@ -86,12 +109,19 @@ def test_a_campaign_closed_from_outside_takes_no_more_reports(collector: Running
     """The collector has the campaign in its memory as an open one; the store has the last word."""
     put(collector, **token(collector))
     path = f"/campaigns/{CAMPAIGN.id}/reports"
-    assert collector.ask("POST", path, framed(people.reports(CAMPAIGN, 1)), Content_Type=FRAMED_TYPE).status == 200
+    assert (
+        collector.ask(
+            "POST", path, framed(people.reports(CAMPAIGN, 1)), Content_Type=FRAMED_TYPE
+        ).status
+        == 200
+    )
     store = store_at(collector.address)
     close_campaign(store, CAMPAIGN.id)
     store.close()
     for _ in range(2):
-        answer = collector.ask("POST", path, framed(people.reports(CAMPAIGN, 1)), Content_Type=FRAMED_TYPE)
+        answer = collector.ask(
+            "POST", path, framed(people.reports(CAMPAIGN, 1)), Content_Type=FRAMED_TYPE
+        )
         assert_problem(answer, 409, "closed", "is closed")
 
 
@@ -108,13 +138,22 @@ def test_the_canonical_bytes_can_be_kept_for_ever(steady: Running):
 
 # ---- tokens
 
-MANAGED = [("GET", "/campaigns"), ("PUT", f"/campaigns/{CAMPAIGN.id}"), ("POST", f"/campaigns/{CAMPAIGN.id}/close")]
+MANAGED = [
+    ("GET", "/campaigns"),
+    ("PUT", f"/campaigns/{CAMPAIGN.id}"),
+    ("POST", f"/campaigns/{CAMPAIGN.id}/close"),
+]
 MANAGED.append(("GET", f"/campaigns/{CAMPAIGN.id}/counts"))
 
 
 @pytest.mark.parametrize(("method", "path"), MANAGED)
 def test_nothing_is_managed_without_a_token(steady: Running, method: str, path: str):
-    for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic eDp5"}, {"Authorization": "Bearer \xff"}):
+    for headers in (
+        {},
+        {"Authorization": "Bearer wrong"},
+        {"Authorization": "Basic eDp5"},
+        {"Authorization": "Bearer \xff"},
+    ):
         answer = steady.ask(method, path, **headers)
         assert_problem(answer, 401, "unauthorized", "this needs a token that the collector knows")
         assert answer.headers["www-authenticate"] == "Bearer"
@@ -124,16 +163,22 @@ def test_an_expired_token_is_refused(steady: Running):
     headers = token(steady)
     store = store_at(steady.address)
     with store.writing() as connection:
-        connection.execute(sqlalchemy.text("UPDATE tokens SET expires = :now"), {"now": int(time.time()) - 1})
+        connection.execute(
+            sqlalchemy.text("UPDATE tokens SET expires = :now"), {"now": int(time.time()) - 1}
+        )
     store.close()
-    assert_problem(steady.ask("GET", "/campaigns", **headers), 401, "unauthorized", "the token has expired")
+    assert_problem(
+        steady.ask("GET", "/campaigns", **headers), 401, "unauthorized", "the token has expired"
+    )
 
 
 def test_a_token_to_read_does_not_manage(steady: Running):
     headers = token(steady, "read")
     assert steady.ask("GET", "/campaigns", **headers).status == 200
     answer = put(steady, **headers)
-    assert_problem(answer, 403, "forbidden", "this needs a token of scope manage, and this one has scope read")
+    assert_problem(
+        answer, 403, "forbidden", "this needs a token of scope manage, and this one has scope read"
+    )
 
 
 # ---- bad input
@@ -141,7 +186,12 @@ def test_a_token_to_read_does_not_manage(steady: Running):
 
 def test_a_campaign_that_differs_from_its_id_is_refused(steady: Running):
     answer = put(steady, id="0" * 64, **token(steady))
-    assert_problem(answer, 422, "wrong-campaign", "this is not campaign 0000000000000000…: its bytes were changed")
+    assert_problem(
+        answer,
+        422,
+        "wrong-campaign",
+        "this is not campaign 0000000000000000…: its bytes were changed",
+    )
 
 
 def test_a_campaign_that_is_not_spelt_canonically_is_refused(steady: Running):
@@ -152,7 +202,17 @@ def test_a_campaign_that_is_not_spelt_canonically_is_refused(steady: Running):
 
 
 @pytest.mark.parametrize(
-    "body", ["", "[]", "{}", "7", '{"id": 7}', '{"id": "AA"}', '{"id": "!!!!!!!!!!!!!!!!!!!!!!"}', "[" * 4000]
+    "body",
+    [
+        "",
+        "[]",
+        "{}",
+        "7",
+        '{"id": 7}',
+        '{"id": "AA"}',
+        '{"id": "!!!!!!!!!!!!!!!!!!!!!!"}',
+        "[" * 4000,
+    ],
 )
 def test_a_withdrawal_that_names_no_report_is_refused(steady: Running, body: str):
     put(steady, **token(steady))
@@ -162,13 +222,22 @@ def test_a_withdrawal_that_names_no_report_is_refused(steady: Running, body: str
 
 def test_a_withdrawal_in_another_media_type_is_refused(steady: Running):
     put(steady, **token(steady))
-    answer = steady.ask("POST", f"/campaigns/{CAMPAIGN.id}/withdrawals", b"x", Content_Type="text/plain")
+    answer = steady.ask(
+        "POST", f"/campaigns/{CAMPAIGN.id}/withdrawals", b"x", Content_Type="text/plain"
+    )
     assert_problem(answer, 415, "media-type", "a withdrawal comes as application/json")
 
 
 def test_what_is_not_there_is_told_as_a_problem(steady: Running):
-    assert_problem(steady.ask("GET", "/nothing"), 404, "not-found", "there is nothing at this address")
-    assert_problem(steady.ask("DELETE", "/health"), 405, "method-not-allowed", "this method is not allowed here")
+    assert_problem(
+        steady.ask("GET", "/nothing"), 404, "not-found", "there is nothing at this address"
+    )
+    assert_problem(
+        steady.ask("DELETE", "/health"),
+        405,
+        "method-not-allowed",
+        "this method is not allowed here",
+    )
 
 
 # ---- operations
@@ -182,15 +251,30 @@ def test_a_collector_says_that_it_is_alive_and_ready(collector: Running):
 def test_metrics_have_a_counter_for_every_reason(steady: Running):
     put(steady, **token(steady))
     before = steady.ask("GET", "/metrics").body.decode()
-    steady.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", framed([b"x", b"y"]), Content_Type=FRAMED_TYPE)
+    steady.ask(
+        "POST", f"/campaigns/{CAMPAIGN.id}/reports", framed([b"x", b"y"]), Content_Type=FRAMED_TYPE
+    )
     after = steady.ask("GET", "/metrics").body.decode()
 
     def value(text: str, name: str) -> int:
-        return int(next(line for line in text.splitlines() if line.startswith(name)).rpartition(" ")[2])
+        return int(
+            next(line for line in text.splitlines() if line.startswith(name)).rpartition(" ")[2]
+        )
 
     name = 'lopub_refused_total{reason="length"}'
     assert value(after, name) == value(before, name) + 2
-    for reason in ("version", "campaign", "slot", "view", "padding", "range", "weight", "json", "conflict", "withdrawn"):
+    for reason in (
+        "version",
+        "campaign",
+        "slot",
+        "view",
+        "padding",
+        "range",
+        "weight",
+        "json",
+        "conflict",
+        "withdrawn",
+    ):
         assert f'lopub_refused_total{{reason="{reason}"}} ' in after
 
 
@@ -214,7 +298,14 @@ def test_nothing_tells_who_sent_a_report(database: str, tmp_path: Path):
     backup(store, tmp_path / "backup")
     store.close()
     everything += b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
-    canaries = [agent, secret, "203.0.113.77", "127.0.0.99", base64url(report[9:25]), headers["Authorization"][7:]]
+    canaries = [
+        agent,
+        secret,
+        "203.0.113.77",
+        "127.0.0.99",
+        base64url(report[9:25]),
+        headers["Authorization"][7:],
+    ]
     assert [canary for canary in canaries if canary.encode() in everything] == []
     assert report[9:25] not in everything
 

@@ -58,7 +58,9 @@ def fill(path: Path, at_once: int = 100_000) -> None:
     for _ in range(N_BEFORE // at_once):
         rows = sorted((1, os.urandom(32), 20_000, b"") for _ in range(at_once))
         store.execute("BEGIN")
-        store.executemany("INSERT INTO reports (campaign, hash, slot, content) VALUES (?, ?, ?, ?)", rows)
+        store.executemany(
+            "INSERT INTO reports (campaign, hash, slot, content) VALUES (?, ?, ?, ?)", rows
+        )
         store.execute("COMMIT")
     store.close()
 
@@ -80,7 +82,10 @@ def overloaded(collector: Running) -> None:
     ask = {"per_request": PER_REQUEST, "core": cores[0]}
 
     def taken_at(rate: float, seconds: float = 5) -> float:
-        return flooded(collector.port, CAMPAIGN, template(), rate=rate, seconds=seconds, **ask).n_taken / seconds
+        return (
+            flooded(collector.port, CAMPAIGN, template(), rate=rate, seconds=seconds, **ask).n_taken
+            / seconds
+        )
 
     peak = peak_of(taken_at)
     before = taken_at(1.2 * peak, 15)
@@ -89,7 +94,9 @@ def overloaded(collector: Running) -> None:
     while not quick(collector):
         assert time.monotonic() - started < 30
     normal_after, most = time.monotonic() - started, memory(collector) / 2**20
-    capacity = (before + taken_at(1.2 * peak, 15)) / 2  # a machine becomes faster and slower from minute to minute
+    capacity = (
+        before + taken_at(1.2 * peak, 15)
+    ) / 2  # a machine becomes faster and slower from minute to minute
     note_figures(
         "overload",
         "sqlite",
@@ -104,7 +111,10 @@ def overloaded(collector: Running) -> None:
         megabytes_most=most,
         normal_after_seconds=normal_after,
     )
-    assert {status for status, n in found.statuses.items() if n} <= {200, 503} and found.n_without_retry_after == 0
+    assert {status for status, n in found.statuses.items() if n} <= {
+        200,
+        503,
+    } and found.n_without_retry_after == 0
     assert found.n_unanswered == 0
     assert goodput >= 0.9 * peak
     assert most <= 512
@@ -115,12 +125,16 @@ def quick(collector: Running) -> bool:
     """Whether reports are taken within a tenth of a second."""
     started = time.monotonic()
     body = load.bodies_of(load.population(CAMPAIGN, 1, seed=8))[0]
-    answer = collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=load.FRAMED_TYPE)
+    answer = collector.ask(
+        "POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=load.FRAMED_TYPE
+    )
     return answer.status == 200 and time.monotonic() - started < 0.1
 
 
 @contextmanager
-def crowded_collector(directory: Path, *, n_requests: int = 1, **bounds: str) -> Iterator[tuple[Running, Callable[[], None]]]:
+def crowded_collector(
+    directory: Path, *, n_requests: int = 1, **bounds: str
+) -> Iterator[tuple[Running, Callable[[], None]]]:
     """A collector whose queue is full, with 100 reports, as long as its store is held; and what lets the store go."""
     database = f"sqlite:///{directory}/lopub.db"
     load.opened(database, CAMPAIGN)
@@ -180,9 +194,13 @@ def test_many_that_come_in_one_moment_are_sent_away_before_they_are_read(tmp_pat
     database, n_places, n_senders = f"sqlite:///{tmp_path}/lopub.db", 80, 60
     load.opened(database, CAMPAIGN)
     bodies = load.bodies_of(load.population(CAMPAIGN, n_senders, seed=13), 1)
-    with running_collector(database, environment={"LOPUB_CONNECTIONS": str(n_places)}) as collector, ExitStack() as lines:
+    with (
+        running_collector(database, environment={"LOPUB_CONNECTIONS": str(n_places)}) as collector,
+        ExitStack() as lines,
+    ):
         senders = [
-            lines.enter_context(socket.create_connection(("127.0.0.1", collector.port), timeout=30)) for _ in range(n_senders)
+            lines.enter_context(socket.create_connection(("127.0.0.1", collector.port), timeout=30))
+            for _ in range(n_senders)
         ]
         for sender in senders:  # all are known, and so is the campaign
             sender.sendall(f"GET /campaigns/{CAMPAIGN.id} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
@@ -221,7 +239,9 @@ def test_who_asks_a_thousand_times_in_one_packet_is_not_answered_a_thousand_time
         with socket.create_connection(("127.0.0.1", collector.port)) as connection:
             connection.sendall(b"POST /reports HTTP/1.1\r\nContent-Length: 0\r\n\r\n" * 1400)
             answers = all_from(connection, 10)
-    assert answers.count(b"HTTP/1.1 503 ") <= MOST_PIPELINED and answers.count(b"HTTP/1.1 413 ") == 1
+    assert (
+        answers.count(b"HTTP/1.1 503 ") <= MOST_PIPELINED and answers.count(b"HTTP/1.1 413 ") == 1
+    )
 
 
 def send_again_and_again(connection: socket.socket, request: bytes) -> None:
@@ -261,14 +281,20 @@ def test_what_comes_within_a_head_is_part_of_it(tmp_path: Path):
         assert answered_without_a_body(collector)
         with socket.create_connection(("127.0.0.1", collector.port), timeout=30) as connection:
             statuses = []
-            for part in (request + b"GET /health HTTP/1.1\r\nX: ", request, b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n"):
+            for part in (
+                request + b"GET /health HTTP/1.1\r\nX: ",
+                request,
+                b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n",
+            ):
                 connection.sendall(part)
                 statuses.append(load.answer_from(connection)[0])
     assert statuses == [503, 200, 404]
 
 
 @contextmanager
-def waiting_for_a_commit(folder: Path, **environment: str) -> Iterator[tuple[Running, socket.socket]]:
+def waiting_for_a_commit(
+    folder: Path, **environment: str
+) -> Iterator[tuple[Running, socket.socket]]:
     """A collector whose store is held by somebody, and a connection whose report waits for it."""
     first, second = load.bodies_of(load.population(CAMPAIGN, 2, seed=14), 1)
     database = f"sqlite:///{folder}/lopub.db"
@@ -301,16 +327,28 @@ def test_a_page_of_another_origin_can_read_when_to_come_again(tmp_path: Path):
     (body,) = load.bodies_of(load.population(CAMPAIGN, 50, seed=11))
     with crowded_collector(tmp_path) as (collector, _):
         assert answered_without_a_body(collector)
-        answer = collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=load.FRAMED_TYPE)
+        answer = collector.ask(
+            "POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=load.FRAMED_TYPE
+        )
     assert answer.status == 503 and answer.json["type"] == "urn:lopub:problem:busy"
-    assert answer.headers["retry-after"] == "1" and answer.headers["access-control-allow-origin"] == "*"
+    assert (
+        answer.headers["retry-after"] == "1"
+        and answer.headers["access-control-allow-origin"] == "*"
+    )
 
 
 # ---- sent away before they are read
 
 
 LINES = [
-    *("Host: x", "Content-Length: 5", "content-length:5", "Content-Length: 05", "Content-Length: +5", "Content-Length: 5, 5"),
+    *(
+        "Host: x",
+        "Content-Length: 5",
+        "content-length:5",
+        "Content-Length: 05",
+        "Content-Length: +5",
+        "Content-Length: 5, 5",
+    ),
     *(
         "Content-Length : 5",
         "Connection: keep-alive",
@@ -357,19 +395,30 @@ def is_one_request_with_reports(data: bytes) -> bool:
         read = Read(data)
     except (httptools.HttpParserError, httptools.HttpParserUpgrade):
         return False
-    return (read.n_whole, read.is_in_one, read.keeps, read.method, read.url) == (1, False, True, b"POST", PATH.encode())
+    return (read.n_whole, read.is_in_one, read.keeps, read.method, read.url) == (
+        1,
+        False,
+        True,
+        b"POST",
+        PATH.encode(),
+    )
 
 
 def test_only_what_is_one_whole_request_is_sent_away_unread():
     """Whatever is taken for one here, a parser of HTTP takes for the same: what comes after it is the next request."""
     rng, n_whole = random.Random(1), 0
     for _ in range(5_000):
-        lines = ["Content-Length: 5"] * (rng.random() < 0.5) + rng.choices(LINES, k=rng.randrange(4))
+        lines = ["Content-Length: 5"] * (rng.random() < 0.5) + rng.choices(
+            LINES, k=rng.randrange(4)
+        )
         rng.shuffle(lines)
         first = rng.choice(
-            [f"POST {PATH} HTTP/1.1"] * 6 + [f"POST {PATH} HTTP/1.0", f"GET {PATH} HTTP/1.1", f"POST {PATH}?a HTTP/1.1"]
+            [f"POST {PATH} HTTP/1.1"] * 6
+            + [f"POST {PATH} HTTP/1.0", f"GET {PATH} HTTP/1.1", f"POST {PATH}?a HTTP/1.1"]
         )
-        data = "\r\n".join([first, *lines, "", rng.choice(["12345", "12345", "1234", "123456", ""])]).encode()
+        data = "\r\n".join(
+            [first, *lines, "", rng.choice(["12345", "12345", "1234", "123456", ""])]
+        ).encode()
         if is_whole_request_with_reports(data):
             n_whole += 1
             assert is_one_request_with_reports(data), data
@@ -380,8 +429,12 @@ def test_what_an_ordinary_sender_sends_is_sent_away_unread():
     body = load.bodies_of(load.population(CAMPAIGN, 20, seed=12))[0]
     request = load.request_of(CAMPAIGN, body)
     assert is_whole_request_with_reports(request) and is_one_request_with_reports(request)
-    assert is_whole_request_with_reports(request.replace(b"Host: x", b"Host: x\r\nConnection: keep-alive\r\nAccept: */*"))
-    assert not is_whole_request_with_reports(request[:-1]) and not is_whole_request_with_reports(request + b"x")
+    assert is_whole_request_with_reports(
+        request.replace(b"Host: x", b"Host: x\r\nConnection: keep-alive\r\nAccept: */*")
+    )
+    assert not is_whole_request_with_reports(request[:-1]) and not is_whole_request_with_reports(
+        request + b"x"
+    )
 
 
 def answered_without_a_body(collector: Running) -> bool:

@@ -57,7 +57,9 @@ class Run:
         return [self.bodies[place] for place, then in self.length_at.items() if then <= length]
 
 
-def run_on(disk: Path, built: Path, *, n_reports: int, seed: int, fault: str = "") -> tuple[Run, Uploaders]:
+def run_on(
+    disk: Path, built: Path, *, n_reports: int, seed: int, fault: str = ""
+) -> tuple[Run, Uploaders]:
     """A collector on a watched disk that takes so many reports, then is killed."""
     disk.mkdir()
     load.opened(f"sqlite:///{disk}/lopub.db", CAMPAIGN)
@@ -81,7 +83,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def assert_whole(database: Path, acknowledged: list[bytes]) -> None:
     """That a store opens, is sound, and has what was acknowledged, each report once."""
-    lost, doubled = load.lost_and_doubled(f"sqlite:///{database}", CAMPAIGN, acknowledged) if acknowledged else (0, 0)
+    lost, doubled = (
+        load.lost_and_doubled(f"sqlite:///{database}", CAMPAIGN, acknowledged)
+        if acknowledged
+        else (0, 0)
+    )
     connection = sqlite3.connect(database)
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
@@ -111,7 +117,15 @@ def test_no_cut_of_the_power_loses_what_was_acknowledged(tmp_path: Path, built: 
     size, rng = run.journal.stat().st_size, random.Random(11)
     moments = sorted(rng.randrange(size) for _ in range(N_CUTS))
     looked_for = cut_at(run, moments, tmp_path, seed=12)
-    note_figures("power-cut", "sqlite", cuts=N_CUTS, opened=N_CUTS, lost=0, doubled=0, acknowledged_most=looked_for)
+    note_figures(
+        "power-cut",
+        "sqlite",
+        cuts=N_CUTS,
+        opened=N_CUTS,
+        lost=0,
+        doubled=0,
+        acknowledged_most=looked_for,
+    )
     assert looked_for >= N_REPORTS // 2
 
 
@@ -144,7 +158,9 @@ def test_a_collector_starts_on_what_a_cut_left_and_takes_the_rest(tmp_path: Path
     assert load.lost_and_doubled(database, CAMPAIGN, run.bodies) == (0, 0)
 
 
-def test_postgresql_stopped_at_once_under_load_loses_nothing_that_was_acknowledged(postgres: Postgres):
+def test_postgresql_stopped_at_once_under_load_loses_nothing_that_was_acknowledged(
+    postgres: Postgres,
+):
     """Its own recovery, each time. Its disk is not cut: what PostgreSQL syncs, it answers for itself."""
     database, rng = postgres.new_database(), random.Random(15)
     load.opened(database, CAMPAIGN)
@@ -177,7 +193,19 @@ def test_no_answer_leaves_before_the_sync_that_covers_it(tmp_path: Path):
     bodies = load.bodies_of(load.population(CAMPAIGN, N_ACKNOWLEDGED, seed=16), 1)
     with running_collector(database) as collector:
         calls = "trace=recvfrom,read,write,writev,sendto,sendmsg,pwrite64,fdatasync,fsync"
-        command = ["strace", "-f", "-y", "-s", "16", "-e", calls, "-o", str(trace), "-p", str(collector.process.pid)]
+        command = [
+            "strace",
+            "-f",
+            "-y",
+            "-s",
+            "16",
+            "-e",
+            calls,
+            "-o",
+            str(trace),
+            "-p",
+            str(collector.process.pid),
+        ]
         watching = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert watching.stderr is not None and "attached" in watching.stderr.readline()
         uploaders = load.uploaded(collector.port, CAMPAIGN, bodies)
@@ -208,9 +236,15 @@ def order_of(lines: list[str]) -> tuple[int, int]:
             last_write = at
         elif begun in ("fdatasync", "fsync") and "-wal>" in rest:
             syncing[thread] = last_write
-        if (begun in ("fdatasync", "fsync") and "= 0" in rest) or (resumed in ("fdatasync", "fsync") and "= 0" in rest):
+        if (begun in ("fdatasync", "fsync") and "= 0" in rest) or (
+            resumed in ("fdatasync", "fsync") and "= 0" in rest
+        ):
             synced_write = max(synced_write, syncing.pop(thread, -1))
-        if begun in ("write", "writev", "sendto", "sendmsg") and "HTTP/1.1 200" in rest and _file(rest) in came:
+        if (
+            begun in ("write", "writev", "sendto", "sendmsg")
+            and "HTTP/1.1 200" in rest
+            and _file(rest) in came
+        ):
             answers += 1
             covered += synced_write > came.pop(_file(rest))
     return covered, answers
@@ -233,7 +267,9 @@ N_POINTS = int(os.environ.get("LOPUB_POINTS", "50")) if FULL else 1
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_no_failure_of_the_disk_loses_what_was_acknowledged(tmp_path: Path, built: Path, fault: str):
+def test_no_failure_of_the_disk_loses_what_was_acknowledged(
+    tmp_path: Path, built: Path, fault: str
+):
     """One change fails: a write, a truncation, a sync, which may have lost what it was to save. Senders of that group are told to
     come again, the collector goes on; and whatever moment the power then goes at, what was acknowledged is there."""
     rng, sent_away = random.Random(fault), 0
@@ -242,12 +278,26 @@ def test_no_failure_of_the_disk_loses_what_was_acknowledged(tmp_path: Path, buil
         directory = tmp_path / str(point)
         directory.mkdir()
         asked = f"{point}:{FAULTS[fault]}"
-        run, uploaders = run_on(directory / "disk", built, n_reports=3_000 if FULL else 1_500, seed=point, fault=asked)
+        run, uploaders = run_on(
+            directory / "disk", built, n_reports=3_000 if FULL else 1_500, seed=point, fault=asked
+        )
         assert set(uploaders.statuses) <= {200, 503, 507}
         sent_away += uploaders.statuses[503] + uploaders.statuses[507]
-        moments = [*sorted(rng.randrange(run.journal.stat().st_size) for _ in range(3)), run.journal.stat().st_size]
+        moments = [
+            *sorted(rng.randrange(run.journal.stat().st_size) for _ in range(3)),
+            run.journal.stat().st_size,
+        ]
         cut_at(run, moments, directory, seed=point)
         assert_whole(directory / "disk" / "lopub.db", run.bodies)
-    note_figures("failing-disk", fault, points=N_POINTS, clean_restarts=N_POINTS, lost=0, answers_5xx=sent_away)
-    if FULL and FAULTS[fault]:  # a single fault may hit what nobody waits for; half a write is written to its end
+    note_figures(
+        "failing-disk",
+        fault,
+        points=N_POINTS,
+        clean_restarts=N_POINTS,
+        lost=0,
+        answers_5xx=sent_away,
+    )
+    if (
+        FULL and FAULTS[fault]
+    ):  # a single fault may hit what nobody waits for; half a write is written to its end
         assert sent_away

@@ -6,7 +6,16 @@ from datetime import date, timedelta
 import pytest
 
 import people
-from lopub import Campaign, CampaignRequest, Repeat, Report, ReportBatch, Schedule, Terms, make_campaign
+from lopub import (
+    Campaign,
+    CampaignRequest,
+    Repeat,
+    Report,
+    ReportBatch,
+    Schedule,
+    Terms,
+    make_campaign,
+)
 from lopub.contract.report import FRAMED_TYPE, framed
 from lopub.contract.schedule import EARLY_DAYS, EPOCH, GRACE_DAYS
 from lopub.errors import Reason, TooFewReports
@@ -23,7 +32,9 @@ FIRST = (OPENS - EPOCH).days
 
 
 def campaign(min_reports: int = 1) -> Campaign:
-    terms = Terms(name="weekly", schedule=Schedule.in_rounds(OPENS, REPEAT), min_reports=min_reports)
+    terms = Terms(
+        name="weekly", schedule=Schedule.in_rounds(OPENS, REPEAT), min_reports=min_reports
+    )
     return make_campaign(people.DOMAIN, terms, CampaignRequest(epsilon=2))
 
 
@@ -42,13 +53,17 @@ def report(slot: int, number: int = 0) -> bytes:
     from lopub.contract.randomness import Repeatable
     from lopub.device.randomizing import randomized
 
-    made = randomized(WEEKLY, [0] * len(WEEKLY.domain), slot=slot, randomness=Repeatable(b"%d" % number))
+    made = randomized(
+        WEEKLY, [0] * len(WEEKLY.domain), slot=slot, randomness=Repeatable(b"%d" % number)
+    )
     return made.to_bytes()
 
 
 @pytest.mark.parametrize("grace", [0, 3, GRACE_DAYS])
 @pytest.mark.parametrize("number", [0, 2])
-def test_a_report_of_a_round_is_taken_until_the_end_of_its_grace_and_then_refused(store, grace, number):
+def test_a_report_of_a_round_is_taken_until_the_end_of_its_grace_and_then_refused(
+    store, grace, number
+):
     entry, _ = open_campaign(store, WEEKLY, grace_days=grace)
     slot = FIRST + 7 * number
     for days_after, reasons in ((0, []), (6 + grace, []), (7 + grace, [Reason.SLOT])):
@@ -64,11 +79,19 @@ def test_a_report_of_a_round_is_taken_until_the_end_of_its_grace_and_then_refuse
 def test_a_report_of_a_round_that_has_not_begun_is_refused_until_the_day_before(store, number):
     entry, _ = open_campaign(store, WEEKLY)
     slot = FIRST + 7 * number
-    for days_before, reasons in ((7, [Reason.SLOT]), (EARLY_DAYS + 1, [Reason.SLOT]), (EARLY_DAYS, []), (0, [])):
+    for days_before, reasons in (
+        (7, [Reason.SLOT]),
+        (EARLY_DAYS + 1, [Reason.SLOT]),
+        (EARLY_DAYS, []),
+        (0, []),
+    ):
         store.today = lambda days_before=days_before: slot - days_before
         arrived = arrival_of(framed([report(slot)]), FRAMED_TYPE, entry, most=10)
         assert [refusal.reason for refusal in arrived.refusals] == reasons
-        assert all("has not begun; is the sender's clock right?" in refusal.detail for refusal in arrived.refusals)
+        assert all(
+            "has not begun; is the sender's clock right?" in refusal.detail
+            for refusal in arrived.refusals
+        )
         assert all(refusal.to_json()["when"] == "early" for refusal in arrived.refusals)
 
 
@@ -80,8 +103,14 @@ def test_a_campaign_that_is_asked_once_takes_any_day_of_its_schedule(store):
 
 def test_files_are_imported_with_the_reports_that_come_at_their_time_and_no_other(store):
     entry, _ = open_campaign(store, WEEKLY, grace_days=3)
-    store.today = lambda: FIRST + 7 * 2 - 2  # the grace of the first round is over, the third begins in two days
-    made = [report(FIRST + 7 * number, 10 * number + n) for number in range(4) for n in range(2 + number)]
+    store.today = lambda: (
+        FIRST + 7 * 2 - 2
+    )  # the grace of the first round is over, the third begins in two days
+    made = [
+        report(FIRST + 7 * number, 10 * number + n)
+        for number in range(4)
+        for n in range(2 + number)
+    ]
     batch = ReportBatch.from_reports([Report.from_bytes(data, WEEKLY) for data in made], WEEKLY)
     found = import_reports(store, entry, [batch])
     assert (found.n_accepted, dict(found.refused)) == (3, {Reason.SLOT: 2 + 4 + 5})
@@ -110,7 +139,9 @@ def test_the_campaign_closes_after_the_grace_of_its_last_round(store):
 def test_a_slot_inside_a_round_is_refused(store):
     entry, _ = open_campaign(store, WEEKLY)
     good = Report.from_bytes(report(FIRST), WEEKLY).to_bytes()
-    arrived = arrival_of(framed([good[:25] + (FIRST + 1).to_bytes(4) + good[29:]]), FRAMED_TYPE, entry, most=10)
+    arrived = arrival_of(
+        framed([good[:25] + (FIRST + 1).to_bytes(4) + good[29:]]), FRAMED_TYPE, entry, most=10
+    )
     assert [refusal.reason for refusal in arrived.refusals] == [Reason.SLOT]
 
 
@@ -131,14 +162,20 @@ def test_no_total_of_the_process_tells_how_many_reports_a_hidden_round_has(store
             metrics.wrote(store.write([Submission(entry.number, [row])]))
         if slot == FIRST:
             assert metrics.text(n_waiting=0) == before
-    assert told(metrics, 'lopub_reports_total{outcome="accepted"}') == tally(store, entry).n_reports == 5
+    assert (
+        told(metrics, 'lopub_reports_total{outcome="accepted"}')
+        == tally(store, entry).n_reports
+        == 5
+    )
 
 
 def test_reports_that_come_again_in_one_group_are_not_taken_for_new_ones(store):
     entry, _ = open_campaign(store, campaign(min_reports=3))
     metrics = Metrics()
     metrics.met(entry.number, entry.campaign.terms)
-    rows = [StoredReport(entry.number, bytes([i]) * 32, FIRST + 7 * (i % 2), b"\x00") for i in range(4)]
+    rows = [
+        StoredReport(entry.number, bytes([i]) * 32, FIRST + 7 * (i % 2), b"\x00") for i in range(4)
+    ]
     for _ in range(3):
         metrics.wrote(store.write([Submission(entry.number, rows)]))
     assert told(metrics, 'lopub_reports_total{outcome="accepted"}') == 0
@@ -150,7 +187,9 @@ def test_counts_show_the_rounds_that_have_enough_reports_and_no_other(store):
     entry, _ = open_campaign(store, strict)
 
     def rows(slot: int, n: int, start: int) -> list[StoredReport]:
-        return [StoredReport(entry.number, bytes([start + i]) * 32, slot, b"\x00") for i in range(n)]
+        return [
+            StoredReport(entry.number, bytes([start + i]) * 32, slot, b"\x00") for i in range(n)
+        ]
 
     store.write([Submission(entry.number, rows(FIRST, 2, 1) + rows(FIRST + 7, 2, 10))])
     with pytest.raises(TooFewReports, match="shows its counts from 3 reports on"):
@@ -162,4 +201,9 @@ def test_counts_show_the_rounds_that_have_enough_reports_and_no_other(store):
 
 def test_a_withdrawal_that_is_asked_for_again_is_none(store):
     entry, _ = open_campaign(store, WEEKLY)
-    assert [withdraw(store, entry, bytes([i]) * 32) for i in (1, 2, 1, 2)] == [True, True, False, False]
+    assert [withdraw(store, entry, bytes([i]) * 32) for i in (1, 2, 1, 2)] == [
+        True,
+        True,
+        False,
+        False,
+    ]

@@ -16,7 +16,15 @@ from lopub.contract.report import Report
 from lopub.contract.schedule import EPOCH, GRACE_DAYS
 from lopub.errors import CampaignClosed, DomainError
 from lopub.service.backup import backup, restore
-from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign, open_campaign, overdue, tally, withdraw
+from lopub.service.campaigns import (
+    all_campaigns,
+    close_campaign,
+    find_campaign,
+    open_campaign,
+    overdue,
+    tally,
+    withdraw,
+)
 from lopub.service.collector import erase_overdue
 from lopub.service.database import store_at
 from lopub.service.rows import FIRST, metadata
@@ -32,8 +40,12 @@ LAST = (CLOSES - EPOCH).days
 """The slot of the schedule's last day."""
 
 
-def campaign(closes: date = CLOSES, *, opens: date = OPENS, retention_days: int = 1, name: str = "may") -> Campaign:
-    terms = Terms(name=name, schedule=Schedule(opens=opens, closes=closes), retention_days=retention_days)
+def campaign(
+    closes: date = CLOSES, *, opens: date = OPENS, retention_days: int = 1, name: str = "may"
+) -> Campaign:
+    terms = Terms(
+        name=name, schedule=Schedule(opens=opens, closes=closes), retention_days=retention_days
+    )
     return make_campaign(people.DOMAIN, terms, CampaignRequest(epsilon=2))
 
 
@@ -60,7 +72,9 @@ def go_to(store: ReportStore, days_after: int) -> None:
 
 
 @pytest.mark.parametrize("days_after", [0, 1, GRACE_DAYS])
-def test_until_the_end_of_the_grace_reports_and_withdrawals_are_taken(store: ReportStore, days_after: int):
+def test_until_the_end_of_the_grace_reports_and_withdrawals_are_taken(
+    store: ReportStore, days_after: int
+):
     entry, _ = open_campaign(store, MAY)
     go_to(store, days_after)
     assert store.write([Submission(entry.number, rows(entry.number, 2))]).n_accepted == 2
@@ -76,7 +90,9 @@ def test_after_the_grace_it_is_closed_though_nobody_closed_it(store: ReportStore
     assert entry.closed == LAST + GRACE_DAYS  # of an entry that was read while it was open, too
     assert find_campaign(store, MAY.id).closed == LAST + GRACE_DAYS
     assert store.write([Submission(entry.number, rows(entry.number, 2))]).outcomes[0].closed
-    with pytest.raises(CampaignClosed, match="is closed since the end of its schedule and grace, 2020-06-14"):
+    with pytest.raises(
+        CampaignClosed, match="is closed since the end of its schedule and grace, 2020-06-14"
+    ):
         withdraw(store, entry, rows(entry.number, 1)[0].hash)
     with pytest.raises(CampaignClosed, match="is closed since"):
         open_campaign(store, MAY)
@@ -132,7 +148,9 @@ def test_a_campaign_without_a_schedule_stays_open(store: ReportStore):
 
 def test_a_campaign_whose_time_is_over_cannot_be_opened(store: ReportStore):
     go_to(store, GRACE_DAYS + 1)
-    with pytest.raises(CampaignClosed, match="is closed since the end of its schedule and grace, 2020-06-14"):
+    with pytest.raises(
+        CampaignClosed, match="is closed since the end of its schedule and grace, 2020-06-14"
+    ):
         open_campaign(store, MAY)
     assert all_campaigns(store) == []
 
@@ -180,12 +198,18 @@ def test_campaigns_opened_before_there_was_a_grace_close_too(database: str):
     older_schema(database)
     after = store_at(database)
     found = {each.campaign.terms.name: each for each in all_campaigns(after)}
-    assert (found["may"].closed, found["survey"].closed, found["ever"].closes_on) == (LAST + GRACE_DAYS, None, date.max)
+    assert (found["may"].closed, found["survey"].closed, found["ever"].closes_on) == (
+        LAST + GRACE_DAYS,
+        None,
+        date.max,
+    )
     assert [each.campaign.id for each in overdue(after)] == [MAY.id]
     after.close()
 
 
-def test_a_backup_of_the_first_schema_restores_with_its_last_days(store: ReportStore, tmp_path: Path):
+def test_a_backup_of_the_first_schema_restores_with_its_last_days(
+    store: ReportStore, tmp_path: Path
+):
     source = SqliteStore(tmp_path / "source.db")
     source.today = lambda: LAST
     open_campaign(source, MAY, grace_days=3)
@@ -196,11 +220,16 @@ def test_a_backup_of_the_first_schema_restores_with_its_last_days(store: ReportS
 
 
 def test_the_commands_say_until_when_a_campaign_is_open(tmp_path: Path):
-    soon, database = EPOCH + timedelta(days=today()) + timedelta(days=30), f"sqlite:///{tmp_path}/lopub.db"
+    soon, database = (
+        EPOCH + timedelta(days=today()) + timedelta(days=30),
+        f"sqlite:///{tmp_path}/lopub.db",
+    )
     open_one = campaign(soon, opens=OPENS)
     (tmp_path / "campaign.json").write_bytes(open_one.canonical_bytes)
     given = ["--database", database]
-    said = CliRunner().invoke(app, ["collect", "open", str(tmp_path / "campaign.json"), *given, "--grace-days", "5"])
+    said = CliRunner().invoke(
+        app, ["collect", "open", str(tmp_path / "campaign.json"), *given, "--grace-days", "5"]
+    )
     days = f"open until {soon} (late reports and withdrawals until {soon + timedelta(days=5)})"
     assert said.output.startswith(f"campaign may is {days}: /campaigns/")
     assert f"may: {days}" in CliRunner().invoke(app, ["collect", "list", *given]).output
@@ -208,12 +237,18 @@ def test_the_commands_say_until_when_a_campaign_is_open(tmp_path: Path):
         connection.execute("UPDATE campaigns SET closes = ?", [LAST + 5])
     connection.close()
     assert "may: closed 2020-06-05" in CliRunner().invoke(app, ["collect", "list", *given]).output
-    assert "may is closed since 2020-06-05" in CliRunner().invoke(app, ["collect", "close", open_one.id, *given]).output
+    assert (
+        "may is closed since 2020-06-05"
+        in CliRunner().invoke(app, ["collect", "close", open_one.id, *given]).output
+    )
 
 
 def test_over_http_late_reports_are_taken_in_the_grace_and_refused_after_it(tmp_path: Path):
     """The schedule ended a week ago: reports made within it are taken with a grace of two weeks, not with one of two days."""
-    database, ended = f"sqlite:///{tmp_path}/lopub.db", EPOCH + timedelta(days=today()) - timedelta(days=7)
+    database, ended = (
+        f"sqlite:///{tmp_path}/lopub.db",
+        EPOCH + timedelta(days=today()) - timedelta(days=7),
+    )
     late, over = campaign(ended, name="late"), campaign(ended, name="over")
     store = store_at(database)
     open_campaign(store, late)
@@ -225,7 +260,9 @@ def test_over_http_late_reports_are_taken_in_the_grace_and_refused_after_it(tmp_
         answers = {}
         for each in (late, over):
             report = made_on(each, ended)
-            sent = running.ask("POST", f"/campaigns/{each.id}/reports", report, Content_Type="application/json")
+            sent = running.ask(
+                "POST", f"/campaigns/{each.id}/reports", report, Content_Type="application/json"
+            )
             taken_back = running.ask(
                 "POST",
                 f"/campaigns/{each.id}/withdrawals",
@@ -234,14 +271,27 @@ def test_over_http_late_reports_are_taken_in_the_grace_and_refused_after_it(tmp_
             )
             answers[each.terms.name] = (sent.status, taken_back.status)
         assert answers == {"late": (200, 204), "over": (409, 409)}
-        listed = {each["name"]: each for each in running.ask("GET", "/campaigns", **token).json["campaigns"]}
-        assert (listed["late"]["open"], listed["late"]["closes"]) == (True, str(ended + timedelta(days=GRACE_DAYS)))
-        assert (listed["over"]["open"], listed["over"]["closed"]) == (False, str(ended + timedelta(days=2)))
+        listed = {
+            each["name"]: each
+            for each in running.ask("GET", "/campaigns", **token).json["campaigns"]
+        }
+        assert (listed["late"]["open"], listed["late"]["closes"]) == (
+            True,
+            str(ended + timedelta(days=GRACE_DAYS)),
+        )
+        assert (listed["over"]["open"], listed["over"]["closed"]) == (
+            False,
+            str(ended + timedelta(days=2)),
+        )
 
 
 def made_on(target: Campaign, day: date) -> str:
     """A report of that day, as a device that was off since then keeps it."""
-    (data,) = people.reports(campaign(EPOCH + timedelta(days=today()) + timedelta(days=2), name="now"), 1)
-    report = Report.from_bytes(data[:1] + target.prefix + data[9:25] + (day - EPOCH).days.to_bytes(4) + data[29:], target)
+    (data,) = people.reports(
+        campaign(EPOCH + timedelta(days=today()) + timedelta(days=2), name="now"), 1
+    )
+    report = Report.from_bytes(
+        data[:1] + target.prefix + data[9:25] + (day - EPOCH).days.to_bytes(4) + data[29:], target
+    )
     assert row_of(report, 1).slot == (day - EPOCH).days
     return report.to_json()

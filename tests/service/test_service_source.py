@@ -34,8 +34,12 @@ def wires(database: str) -> list[bytes]:
 
 @pytest.mark.parametrize("n_partitions", [1, 7, 64])
 @pytest.mark.parametrize("trusted", [True, False])
-def test_counts_of_a_store_are_those_of_its_reports(database: str, wires: list[bytes], n_partitions: int, trusted: bool):
-    counts = count_source(StoreSource(database), LocalEngine(2), n_partitions=n_partitions, trusted_distinct=trusted)
+def test_counts_of_a_store_are_those_of_its_reports(
+    database: str, wires: list[bytes], n_partitions: int, trusted: bool
+):
+    counts = count_source(
+        StoreSource(database), LocalEngine(2), n_partitions=n_partitions, trusted_distinct=trusted
+    )
     store = store_at(database)
     expected = count(batch_of(store, find_campaign(store, CAMPAIGN.id)))
     store.close()
@@ -43,9 +47,13 @@ def test_counts_of_a_store_are_those_of_its_reports(database: str, wires: list[b
     assert len(counts) == len(wires) and counts.refused == {Reason.RANGE: 3}
 
 
-def test_a_report_in_a_store_and_in_a_file_counts_once(database: str, wires: list[bytes], tmp_path: Path):
+def test_a_report_in_a_store_and_in_a_file_counts_once(
+    database: str, wires: list[bytes], tmp_path: Path
+):
     (tmp_path / "r.reports").write_bytes(framed(wires[20:30] + people.reports(CAMPAIGN, 5)))
-    several = Several([StoreSource(database, CAMPAIGN), FileSource([tmp_path / "r.reports"], CAMPAIGN)])
+    several = Several(
+        [StoreSource(database, CAMPAIGN), FileSource([tmp_path / "r.reports"], CAMPAIGN)]
+    )
     assert len(count_source(several, LocalEngine(1), n_partitions=4)) == len(wires) + 5
 
 

@@ -31,10 +31,14 @@ def stopped_in_order(postgres: Postgres, _: str, uploaders: Uploaders) -> None:
 
 def cut(_: Postgres, database: str, uploaders: Uploaders) -> None:
     """Connections are ended again and again, some of them between a commit and the word of it; until one was noticed."""
-    statement = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'lopub'"
+    statement = (
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'lopub'"
+    )
     n_cuts, until = 0, time.monotonic() + 30
     with psycopg.connect(database, autocommit=True) as admin:
-        while n_cuts < (300 if FULL else 20) or (not uploaders.statuses[503] and time.monotonic() < until):
+        while n_cuts < (300 if FULL else 20) or (
+            not uploaders.statuses[503] and time.monotonic() < until
+        ):
             admin.execute(statement)
             n_cuts += 1
             time.sleep(0.003)
@@ -79,7 +83,14 @@ def test_a_store_that_goes_away_loses_and_doubles_nothing(postgres: Postgres, ev
         uploaders.join()
         assert set(uploaders.statuses) == {200, 503}
     lost, doubled = lost_and_doubled(database, CAMPAIGN, uploaders.bodies)
-    note_figures("store-gone", event, acknowledged=20 * len(uploaders.bodies), lost=lost, doubled=doubled, again_seconds=again)
+    note_figures(
+        "store-gone",
+        event,
+        acknowledged=20 * len(uploaders.bodies),
+        lost=lost,
+        doubled=doubled,
+        again_seconds=again,
+    )
     assert (lost, doubled) == (0, 0)
     assert len(uploaders.bodies) == len(bodies)
 

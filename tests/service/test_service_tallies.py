@@ -44,13 +44,20 @@ def store(database: str):
 
 
 def rows(entry: Entry, n: int) -> list[StoredReport]:
-    return [row_of(Report.from_bytes(data, CAMPAIGN), entry.number) for data in people.reports(CAMPAIGN, n)]
+    return [
+        row_of(Report.from_bytes(data, CAMPAIGN), entry.number)
+        for data in people.reports(CAMPAIGN, n)
+    ]
 
 
 def counted(store: ReportStore) -> dict[int, int]:
     """What the tallies say, by slot."""
     with store.reading() as connection:
-        return {slot: n for slot, n in connection.execute(sqlalchemy.select(tallies.c.slot, tallies.c.n)) if n}
+        return {
+            slot: n
+            for slot, n in connection.execute(sqlalchemy.select(tallies.c.slot, tallies.c.n))
+            if n
+        }
 
 
 def scanned(store: ReportStore) -> dict[int, int]:

@@ -20,7 +20,16 @@ from lopub.contract.schedule import EPOCH
 from lopub.errors import Reason, StoreUnavailable
 from lopub.service import store as clock
 from lopub.service.backup import SEAL_BYTES, backup, restore
-from lopub.service.campaigns import _read, all_campaigns, close_campaign, erase, find_campaign, open_campaign, overdue, tally
+from lopub.service.campaigns import (
+    _read,
+    all_campaigns,
+    close_campaign,
+    erase,
+    find_campaign,
+    open_campaign,
+    overdue,
+    tally,
+)
 from lopub.service.database import store_at
 from lopub.service.reading import batch_of
 from lopub.service.rows import SCHEMA, campaigns
@@ -40,7 +49,9 @@ CONTENT = "00e0a5a46ee839e911b93c2e4e989be924efca9846e59d41c869490e01c20f18"
 def content_of(store: ReportStore, number: int) -> str:
     with store.reading() as connection:
         rows = [row for block in store.rows(connection, number) for row in block]
-    return hashlib.sha256(b"".join(name + slot.to_bytes(4) + content for name, slot, content in rows)).hexdigest()
+    return hashlib.sha256(
+        b"".join(name + slot.to_bytes(4) + content for name, slot, content in rows)
+    ).hexdigest()
 
 
 def test_a_store_of_the_first_version_is_migrated_with_all_it_has(tmp_path: Path):
@@ -96,7 +107,14 @@ def test_a_collector_writes_nothing_once_the_schema_has_moved(database: str):
             n_refused = uploaders.statuses[503]
         uploaders.join()
     lost, doubled = lost_and_doubled(database, CAMPAIGN, bodies)
-    note_figures("schema-moved", kind_of(database), answers_503=n_refused, answers_200=0, lost=lost, doubled=doubled)
+    note_figures(
+        "schema-moved",
+        kind_of(database),
+        answers_503=n_refused,
+        answers_200=0,
+        lost=lost,
+        doubled=doubled,
+    )
     assert (lost, doubled) == (0, 0)
 
 
@@ -107,7 +125,10 @@ def test_two_collectors_are_restarted_in_turn_under_load(postgres: Postgres):
     bodies = load.bodies_of(load.population(CAMPAIGN, 40_000 if FULL else 4_000, seed=22), 20)
     with running_collector(database) as first, running_collector(database) as second:
         half = len(bodies) // 2
-        senders = [Uploaders(first.port, CAMPAIGN, bodies[:half]), Uploaders(second.port, CAMPAIGN, bodies[half:])]
+        senders = [
+            Uploaders(first.port, CAMPAIGN, bodies[:half]),
+            Uploaders(second.port, CAMPAIGN, bodies[half:]),
+        ]
         for each in senders:
             each.wait_for(10)
         for each in (first, second):
@@ -116,7 +137,9 @@ def test_two_collectors_are_restarted_in_turn_under_load(postgres: Postgres):
             with running_collector(database, "--port", str(old.port)):
                 sender.join()
     lost, doubled = lost_and_doubled(database, CAMPAIGN, bodies)
-    note_figures("rolling-restart", "postgresql", acknowledged=20 * len(bodies), lost=lost, doubled=doubled)
+    note_figures(
+        "rolling-restart", "postgresql", acknowledged=20 * len(bodies), lost=lost, doubled=doubled
+    )
     assert (lost, doubled) == (0, 0)
 
 
@@ -126,7 +149,10 @@ def test_an_older_program_refuses_a_newer_schema_in_one_sentence(tmp_path: Path)
     move(database, "9999")
     refused = lopub("serve", "--database", database, "--port", "0", directory=tmp_path, code=1)
     assert refused.count("\n") <= 1
-    assert f"the database has schema 9999, from a newer LoPub; this one knows up to {SCHEMA}: install the newer LoPub" in refused
+    assert (
+        f"the database has schema 9999, from a newer LoPub; this one knows up to {SCHEMA}: install the newer LoPub"
+        in refused
+    )
 
 
 def test_a_store_that_moved_says_which_schema_it_has(tmp_path: Path):
@@ -150,7 +176,9 @@ def backed_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
     database = f"sqlite:///{directory}/lopub.db"
     load.opened(database, CAMPAIGN)
     with running_collector(database) as collector:
-        load.uploaded(collector.port, CAMPAIGN, load.bodies_of(load.population(CAMPAIGN, 2_000, seed=23)))
+        load.uploaded(
+            collector.port, CAMPAIGN, load.bodies_of(load.population(CAMPAIGN, 2_000, seed=23))
+        )
     store = store_at(database)
     backup(store, directory / "backup")
     store.close()
@@ -182,7 +210,9 @@ def test_a_backup_that_was_cut_off_is_refused(backed_up: Path, tmp_path: Path, m
 
 
 @pytest.mark.skipif(not FULL, reason="takes half a minute; LOPUB_FULL=1 runs it")
-def test_a_backup_made_under_load_gives_the_same_publication_on_either_kind(database: str, tmp_path: Path, postgres: Postgres):
+def test_a_backup_made_under_load_gives_the_same_publication_on_either_kind(
+    database: str, tmp_path: Path, postgres: Postgres
+):
     load.opened(database, CAMPAIGN)
     bodies = load.bodies_of(load.population(CAMPAIGN, 4_000, seed=24), 20)
     with running_collector(database) as collector:
@@ -195,13 +225,24 @@ def test_a_backup_made_under_load_gives_the_same_publication_on_either_kind(data
         source.close()
     assert acknowledged <= n_copied <= 4_000
     files = []
-    for name, address in (("sqlite", f"sqlite:///{tmp_path}/restored.db"), ("postgresql", postgres.new_database())):
+    for name, address in (
+        ("sqlite", f"sqlite:///{tmp_path}/restored.db"),
+        ("postgresql", postgres.new_database()),
+    ):
         store = store_at(address)
         assert restore(tmp_path / "backup", store) == n_copied
-        files.append(published_files(batch_of(store, find_campaign(store, CAMPAIGN.id)), tmp_path / name))
+        files.append(
+            published_files(batch_of(store, find_campaign(store, CAMPAIGN.id)), tmp_path / name)
+        )
         store.close()
     differing = sum(files[0].get(name) != files[1].get(name) for name in {*files[0], *files[1]})
-    note_figures("backup", f"of {kind_of(database)}", reports=n_copied, files=len(files[0]), differing=differing)
+    note_figures(
+        "backup",
+        f"of {kind_of(database)}",
+        reports=n_copied,
+        files=len(files[0]),
+        differing=differing,
+    )
     assert files[0] and differing == 0
 
 
@@ -223,7 +264,9 @@ def at(text: str) -> float:
         ("2100-03-01T00:00:00", date(2100, 3, 1)),
     ],
 )
-def test_a_day_is_that_of_utc_to_the_second(monkeypatch: pytest.MonkeyPatch, moment: str, day: date):
+def test_a_day_is_that_of_utc_to_the_second(
+    monkeypatch: pytest.MonkeyPatch, moment: str, day: date
+):
     monkeypatch.setattr(clock.time, "time", lambda: at(moment))
     assert clock.today() == slot_of(day)
 
@@ -238,7 +281,9 @@ def slot_of(day: date) -> int:
     return (day - EPOCH).days
 
 
-def test_retention_is_never_early_whatever_the_clock_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_retention_is_never_early_whatever_the_clock_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """The last day of the schedule, a day of grace on 29 February, two days of retention: nothing goes before 3 March."""
     target, now = over_a_leap_day(2), at("2028-02-10T12:00:00")
     monkeypatch.setattr(clock.time, "time", lambda: now)

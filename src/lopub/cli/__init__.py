@@ -45,4 +45,6 @@ def _app() -> typer.Typer:
     asked = sys.argv[1:2]
     if asked in ([], ["--version"]) and COMPLETING not in os.environ:
         return app_of(())
-    return app_of(asked if set(asked) <= COMMANDS.keys() and COMPLETING not in os.environ else COMMANDS)
+    return app_of(
+        asked if set(asked) <= COMMANDS.keys() and COMPLETING not in os.environ else COMMANDS
+    )

@@ -28,9 +28,14 @@ def audit(
         ),
     ] = "",
     reports: Annotated[
-        int, typer.Option(metavar="N", min=200, help="Reports of each of six made-up records, at least 200.")
+        int,
+        typer.Option(
+            metavar="N", min=200, help="Reports of each of six made-up records, at least 200."
+        ),
     ] = 12_000,
-    again: Annotated[bool, typer.Option("--again", help='The client answers "again": the last report once more.')] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help='The client answers "again": the last report once more.')
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check any client as a black box: what its reports give away at least, beside the epsilon that the campaign claims.
@@ -49,7 +54,12 @@ def audit(
     with progress_bar("audit") as progress:
         today = int(time.time() // SECONDS_A_DAY)
         found = audited(
-            loaded, Command(client or own), n_reports=reports, again=again or not client, today=today, progress=progress
+            loaded,
+            Command(client or own),
+            n_reports=reports,
+            again=again or not client,
+            today=today,
+            progress=progress,
         )
     tell(_document(found, loaded), *_lines(found), as_json=as_json)
     if found.refuted or not found.is_conclusive:
@@ -65,13 +75,18 @@ def _lines(found: Audit) -> list[str]:
         f"epsilon claimed {found.claimed:.6g}, at least {found.at_least:.4g} with 99 % confidence"
         f" ({found.n_reports:,} reports; {found.event})"
     ]
-    lines += [f"format: {n:,} reports have a mistake: {reason}" for reason, n in sorted(found.format_mistakes.items())]
+    lines += [
+        f"format: {n:,} reports have a mistake: {reason}"
+        for reason, n in sorted(found.format_mistakes.items())
+    ]
     for finding in found.refuted[:10]:
         bound = "" if finding.epsilon is None else f", epsilon is at least {finding.epsilon:.4g}"
         lines.append(f"REFUTED: {finding.event}{bound}")
     if not found.is_conclusive:
         counted = f"{found.n_refused:,} of {found.n_reports:,} reports"
-        lines.append(f"NOTHING CAN BE SAID: a collector would refuse {counted}; does the client answer this campaign?")
+        lines.append(
+            f"NOTHING CAN BE SAID: a collector would refuse {counted}; does the client answer this campaign?"
+        )
     elif not found.refuted:
         lines.append(f"Not refuted in {found.n_tests:,} tests.")
     return lines

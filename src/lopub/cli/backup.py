@@ -12,7 +12,12 @@ from lopub.cli.outputs import check_file
 
 
 def backup(
-    output: Annotated[Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the backup.", show_default=False)],
+    output: Annotated[
+        Path,
+        typer.Option(
+            *OUTPUT, metavar="FILE", help="Where to write the backup.", show_default=False
+        ),
+    ],
     database: Database = DEFAULT,
     as_json: AsJson = False,
     force: Force = False,
@@ -35,7 +40,9 @@ def backup(
 
 
 def restore(
-    backup_file: Annotated[Path, typer.Argument(metavar="BACKUP", help="The backup file.", show_default=False)],
+    backup_file: Annotated[
+        Path, typer.Argument(metavar="BACKUP", help="The backup file.", show_default=False)
+    ],
     database: Database = DEFAULT,
     as_json: AsJson = False,
 ) -> None:

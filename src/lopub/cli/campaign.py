@@ -52,9 +52,14 @@ ID_DIGITS = 64
 FEWEST_DIGITS = 8
 """Of a short id that may be compared: fewer agree by chance."""
 
-app = typer.Typer(no_args_is_help=True, help="Make, show and check campaigns.", rich_markup_mode="markdown")
+app = typer.Typer(
+    no_args_is_help=True, help="Make, show and check campaigns.", rich_markup_mode="markdown"
+)
 
-Output = Annotated[Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the campaign.", show_default=False)]
+Output = Annotated[
+    Path,
+    typer.Option(*OUTPUT, metavar="FILE", help="Where to write the campaign.", show_default=False),
+]
 Epsilon = Annotated[
     str | None,
     typer.Option(
@@ -74,9 +79,15 @@ Flip = Annotated[
         rich_help_panel="Privacy",
     ),
 ]
-Bits = Annotated[int | None, typer.Option("--bits", metavar="M", help="Bits of a Bloom filter.", rich_help_panel="Privacy")]
+Bits = Annotated[
+    int | None,
+    typer.Option("--bits", metavar="M", help="Bits of a Bloom filter.", rich_help_panel="Privacy"),
+]
 Hashes = Annotated[
-    int | None, typer.Option("--hashes", metavar="H", help="Hash functions of a Bloom filter.", rich_help_panel="Privacy")
+    int | None,
+    typer.Option(
+        "--hashes", metavar="H", help="Hash functions of a Bloom filter.", rich_help_panel="Privacy"
+    ),
 ]
 Rate = Annotated[
     float | None,
@@ -89,12 +100,20 @@ Rate = Annotated[
 ]
 MechanismName = Annotated[
     str | None,
-    typer.Option("--mechanism", metavar="NAME", help="One of bloom, unary, subset, direct, hashed.", rich_help_panel="Privacy"),
+    typer.Option(
+        "--mechanism",
+        metavar="NAME",
+        help="One of bloom, unary, subset, direct, hashed.",
+        rich_help_panel="Privacy",
+    ),
 ]
 ViewText = Annotated[
     str | None,
     typer.Option(
-        "--view", metavar="VIEW", help="What a report covers: all, sample:K, fill or fill:CELLS.", rich_help_panel="Privacy"
+        "--view",
+        metavar="VIEW",
+        help="What a report covers: all, sample:K, fill or fill:CELLS.",
+        rich_help_panel="Privacy",
     ),
 ]
 Jointly = Annotated[
@@ -154,7 +173,12 @@ def request_of(
 
 @app.command()
 def make(
-    draft: Annotated[Path, typer.Argument(metavar="DRAFT", help="The draft: questions and terms, as JSON.", show_default=False)],
+    draft: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DRAFT", help="The draft: questions and terms, as JSON.", show_default=False
+        ),
+    ],
     output: Output,
     epsilon: Epsilon = None,
     lifetime_epsilon: LifetimeEpsilon = None,
@@ -180,30 +204,68 @@ def make(
     """
     check_file(output, force=force)
     check_unread(output, [draft])
-    privacy = (epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly, lifetime_epsilon)
+    privacy = (
+        epsilon,
+        flip_probability,
+        bits,
+        hashes,
+        false_positive_rate,
+        mechanism,
+        view,
+        jointly,
+        lifetime_epsilon,
+    )
     request = request_of(*privacy)
     domain, terms = draft_from_file(draft)
     campaign = made(domain, terms, request, people)
     below = below_wish(campaign, request)
-    write(campaign, output, people, open_choice=request.is_open, as_json=as_json, force=force, warnings=below)
+    write(
+        campaign,
+        output,
+        people,
+        open_choice=request.is_open,
+        as_json=as_json,
+        force=force,
+        warnings=below,
+    )
 
 
 @app.command()
 def infer(
-    table_file: Annotated[Path, typer.Argument(metavar="TABLE", help="A csv file, gzipped or not.", show_default=False)],
+    table_file: Annotated[
+        Path,
+        typer.Argument(metavar="TABLE", help="A csv file, gzipped or not.", show_default=False),
+    ],
     output: Output,
     domain_file: DomainFile = None,
     columns: Annotated[
-        str | None, typer.Option("--columns", metavar="A,B,…", help="Only these columns; all unless given.", show_default=False)
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="A,B,…",
+            help="Only these columns; all unless given.",
+            show_default=False,
+        ),
     ] = None,
     order: Annotated[
-        str, typer.Option("--order", metavar="ORDER", help="Order of learnt categories: appearance or natural.")
+        str,
+        typer.Option(
+            "--order", metavar="ORDER", help="Order of learnt categories: appearance or natural."
+        ),
     ] = "appearance",
     most_candidates: Annotated[
-        int, typer.Option("--most-candidates", metavar="N", help="Refuse a column with more different values.")
+        int,
+        typer.Option(
+            "--most-candidates", metavar="N", help="Refuse a column with more different values."
+        ),
     ] = MOST_INFERRED,
     bins: Annotated[
-        int, typer.Option("--bins-per-number", metavar="N", help="Into how many equal bins a column of numbers is cut.")
+        int,
+        typer.Option(
+            "--bins-per-number",
+            metavar="N",
+            help="Into how many equal bins a column of numbers is cut.",
+        ),
     ] = N_BINS,
     epsilon: Epsilon = None,
     flip_probability: Flip = None,
@@ -229,7 +291,9 @@ def infer(
     check_unread(output, [table_file])
     if order not in ("appearance", "natural"):
         raise DomainError(f"order must be appearance or natural, got {order!r}")
-    request = request_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
+    request = request_of(
+        epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly
+    )
     chosen = columns.split(",") if columns else None
     if domain_file is not None:
         whole = read_domain_file(domain_file)
@@ -237,10 +301,20 @@ def infer(
         Dataset.load(table_file, domain)  # the table must be one of this domain
     else:
         natural: Order = "natural" if order == "natural" else "appearance"
-        domain = infer_domain(table_file, columns=chosen, order=natural, most_candidates=most_candidates, n_bins=bins)
+        domain = infer_domain(
+            table_file, columns=chosen, order=natural, most_candidates=most_candidates, n_bins=bins
+        )
     campaign = made(domain, Terms(name=name_of(table_file)), request, people)
     learnt = [LEAK_WARNING] if domain_file is None else []
-    write(campaign, output, people, open_choice=request.is_open, as_json=as_json, force=force, warnings=learnt)
+    write(
+        campaign,
+        output,
+        people,
+        open_choice=request.is_open,
+        as_json=as_json,
+        force=force,
+        warnings=learnt,
+    )
 
 
 def made(domain: Domain, terms: Terms, request: CampaignRequest, people: int | None) -> Campaign:
@@ -249,7 +323,9 @@ def made(domain: Domain, terms: Terms, request: CampaignRequest, people: int | N
         return make_campaign(domain, terms, request)
     from lopub.planning import plan  # here: it takes a moment, and most commands do without
 
-    return plan(domain, people=max(terms.reports_together(people), 1), epsilon=float(request.budget)).campaign(terms)
+    return plan(
+        domain, people=max(terms.reports_together(people), 1), epsilon=float(request.budget)
+    ).campaign(terms)
 
 
 def write(
@@ -296,7 +372,11 @@ def show(
     campaign = Campaign.load(path)
     share = None if sample_rate is None else share_decimal(sample_rate, "--sample-rate")
     if as_json:
-        sampled = {} if share is None else {"sampled_epsilon": float_up(sampled_up(campaign.lifetime_loss, share))}
+        sampled = (
+            {}
+            if share is None
+            else {"sampled_epsilon": float_up(sampled_up(campaign.lifetime_loss, share))}
+        )
         print_json(described(campaign) | sampled)
         return
     wanted = languages_wanted(language)
@@ -317,7 +397,12 @@ def check(
     path: CampaignFile,
     expected_id: Annotated[
         str | None,
-        typer.Option("--id", metavar="HEX", help="The id that the campaign must have: all 64 digits.", show_default=False),
+        typer.Option(
+            "--id",
+            metavar="HEX",
+            help="The id that the campaign must have: all 64 digits.",
+            show_default=False,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -332,17 +417,27 @@ def check(
         tell_checked(Campaign.load(path, expected_id=short), len(short or ""), as_json=as_json)
         return
     if not re.fullmatch(rf"[0-9a-f]{{{FEWEST_DIGITS},{ID_DIGITS - 1}}}", short):
-        raise typer.BadParameter(f"--id takes the {ID_DIGITS} hexadecimal digits of an id, or its first {FEWEST_DIGITS} or more")
+        raise typer.BadParameter(
+            f"--id takes the {ID_DIGITS} hexadecimal digits of an id, or its first {FEWEST_DIGITS} or more"
+        )
     campaign = Campaign.load(path)
     if not campaign.id.startswith(short):
-        raise CampaignError(f"{path} is campaign {campaign.id}, whose id does not begin with {short}")
+        raise CampaignError(
+            f"{path} is campaign {campaign.id}, whose id does not begin with {short}"
+        )
     tell_checked(campaign, len(short), as_json=as_json)
-    note(f"note: its first {len(short)} digits are those given; only all {ID_DIGITS} prove that it is the campaign announced.")
+    note(
+        f"note: its first {len(short)} digits are those given; only all {ID_DIGITS} prove that it is the campaign announced."
+    )
 
 
 def tell_checked(campaign: Campaign, n_digits: int, *, as_json: bool) -> None:
     """That a campaign passed; n_digits: how many digits of its id were compared with those given."""
-    document = {"campaign": campaign.id, "n_digits_compared": n_digits, "proven": n_digits == ID_DIGITS}
+    document = {
+        "campaign": campaign.id,
+        "n_digits_compared": n_digits,
+        "proven": n_digits == ID_DIGITS,
+    }
     tell(document, f"ok: campaign {campaign.id}", as_json=as_json)
 
 
@@ -354,7 +449,11 @@ def warn_of(campaign: Campaign) -> None:
 
 def summary_of(campaign: Campaign, people: int | None = None, *, chosen: bool = False) -> Table:
     """The totals: what a steward decides by. chosen: whether mechanism and view were just chosen."""
-    how = "jointly, as one block with the whole budget" if campaign.jointly else "separately, each with its share of the budget"
+    how = (
+        "jointly, as one block with the whole budget"
+        if campaign.jointly
+        else "separately, each with its share of the budget"
+    )
     rows = {
         "campaign": f"{campaign.terms.name}  {campaign.id[:16]}…",
         "mechanism": campaign.mechanism.name,

@@ -60,8 +60,15 @@ def exposure(campaign: Campaign) -> str | None:
 
 def sample_in_words(campaign: Campaign, share: Decimal) -> str:
     """What a secret sample leaves to readers, on what conditions, and that it leaves everything to the collector."""
-    once, ever = (", once for all rounds", " of all reports of one device") if campaign.terms.repeat else ("", "")
-    left, whole = decimal_up(sampled_up(campaign.lifetime_loss, share)), decimal_up(campaign.lifetime_loss)
+    once, ever = (
+        (", once for all rounds", " of all reports of one device")
+        if campaign.terms.repeat
+        else ("", "")
+    )
+    left, whole = (
+        decimal_up(sampled_up(campaign.lifetime_loss, share)),
+        decimal_up(campaign.lifetime_loss),
+    )
     return (
         f"epsilon {left}{ever} for readers of what is published, if those who send are a share of {share} of the people, drawn at"
         f" random and in secret{once}: the size of the sample may be known, who is in it may not; {whole} for the collector, as"
@@ -92,7 +99,9 @@ def terms_in_words(campaign: Campaign) -> dict[str, str]:
         "schedule": "open until somebody closes it"
         if schedule is None
         else f"{schedule.opens} to {schedule.closes}{rounds_in_words(campaign)}",
-        "retention": kept if terms.retention_days else "reports are kept until somebody deletes them",
+        "retention": kept
+        if terms.retention_days
+        else "reports are kept until somebody deletes them",
         **({"licence": terms.licence} if terms.licence else {}),
     }
 

@@ -24,7 +24,9 @@ People = Annotated[
         show_default=False,
     ),
 ]
-app = typer.Typer(no_args_is_help=True, help="Open, close and list the campaigns of a collector's database.")
+app = typer.Typer(
+    no_args_is_help=True, help="Open, close and list the campaigns of a collector's database."
+)
 
 
 @app.command("open")
@@ -57,13 +59,24 @@ def open_(
         goal = goal_of(store, entry.number)
     address, page = f"/campaigns/{campaign.id}", f"/c/{campaign.id}"
     line = f"campaign {campaign.terms.name} {opening(entry)}{'' if is_new else ' (it was already)'}: {address}"
-    told = described(entry) | {"is_new": is_new, "address": address, "page": page, "planned_for": goal}
-    planned = [] if goal is None else [f"planned for {goal:,} people: the console says how far it is from there"]
+    told = described(entry) | {
+        "is_new": is_new,
+        "address": address,
+        "page": page,
+        "planned_for": goal,
+    }
+    planned = (
+        []
+        if goal is None
+        else [f"planned for {goal:,} people: the console says how far it is from there"]
+    )
     tell(told, line, *planned, f"people take part at {page} of the collector", as_json=as_json)
 
 
 @app.command()
-def close(campaign: CampaignFileOrId, database: Database = DEFAULT, as_json: AsJson = False) -> None:
+def close(
+    campaign: CampaignFileOrId, database: Database = DEFAULT, as_json: AsJson = False
+) -> None:
     """Close a campaign for good: it takes no more reports and no more withdrawals, and its retention begins.
 
     Example: `lopub collect close campaign.json --database sqlite:///lopub.db`
@@ -98,8 +111,14 @@ def list_campaigns(database: Database = DEFAULT, as_json: AsJson = False) -> Non
             n_reports, least = count_to_show(store, entry), entry.campaign.terms.min_reports
             documents.append(described(entry) | {"n_reports": n_reports, "min_reports": least})
             shown = _n_reports_shown(n_reports, least)
-            in_rounds = " in the rounds that can be shown" if n_reports and entry.campaign.terms.repeat else ""
-            lines.append(f"{entry.campaign.id}  {entry.campaign.terms.name}: {state_of(entry)}, {shown}{in_rounds}")
+            in_rounds = (
+                " in the rounds that can be shown"
+                if n_reports and entry.campaign.terms.repeat
+                else ""
+            )
+            lines.append(
+                f"{entry.campaign.id}  {entry.campaign.terms.name}: {state_of(entry)}, {shown}{in_rounds}"
+            )
     none = "there is no campaign; `lopub collect open` opens one"
     tell({"campaigns": documents}, *(lines or [none]), as_json=as_json)
 
@@ -126,7 +145,11 @@ def open_days(entry: "Entry") -> str:
     schedule = entry.campaign.terms.schedule
     if schedule is None or entry.closes_on is None:
         return ""
-    late = f" (late reports and withdrawals until {entry.closes_on})" if entry.closes_on > schedule.closes else ""
+    late = (
+        f" (late reports and withdrawals until {entry.closes_on})"
+        if entry.closes_on > schedule.closes
+        else ""
+    )
     return f" until {schedule.closes}{late}"
 
 
@@ -149,7 +172,11 @@ def state_of(entry: "Entry") -> str:
 def described(entry: "Entry") -> dict[str, object]:
     """The same for programs. Days are ISO dates, null where there is none."""
     schedule = entry.campaign.terms.schedule
-    days = {"last_day": schedule and schedule.closes, "grace_ends": entry.closes_on, "closed_on": entry.closed_on}
+    days = {
+        "last_day": schedule and schedule.closes,
+        "grace_ends": entry.closes_on,
+        "closed_on": entry.closed_on,
+    }
     return {
         "campaign": entry.campaign.id,
         "name": entry.campaign.terms.name,

@@ -52,7 +52,9 @@ def app_of(names: Iterable[str]) -> typer.Typer:
     for name in names:
         module, _, found = COMMANDS[name].partition(".")
         command = getattr(import_module(f"lopub.cli.{module}"), found)
-        app.add_typer(command, name=name) if isinstance(command, typer.Typer) else app.command(name)(command)
+        app.add_typer(command, name=name) if isinstance(command, typer.Typer) else app.command(
+            name
+        )(command)
     return app
 
 
@@ -65,7 +67,10 @@ def _print_version(wanted: bool) -> None:
 def root(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+        bool,
+        typer.Option(
+            "--version", help="Print the version and stop.", callback=_print_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     """Learn about a crowd from answers that are randomized on each person's own device.

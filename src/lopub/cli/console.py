@@ -50,7 +50,9 @@ def _plain_sign(sign: str) -> str:
         return sign
     if sign in INVISIBLE:
         return ""
-    return " " if sign == "\t" or unicodedata.category(sign) == "Zs" else "\N{REPLACEMENT CHARACTER}"
+    return (
+        " " if sign == "\t" or unicodedata.category(sign) == "Zs" else "\N{REPLACEMENT CHARACTER}"
+    )
 
 
 def one_line(text: str) -> str:
@@ -129,7 +131,11 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
 def print_json(document: Mapping[str, object]) -> None:
     """One JSON document on standard output, where nothing else may stand then; signs that are not plain are escaped."""
     text = json.dumps(document, ensure_ascii=not _takes_all_signs(sys.stdout), indent=2)
-    print("".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text))
+    print(
+        "".join(
+            sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text
+        )
+    )
 
 
 def _takes_all_signs(stream: TextIO) -> bool:
@@ -198,8 +204,15 @@ def progress_bar(title: str, *, in_bytes: bool = False) -> Iterator[Progress]:
     if not err.is_terminal:
         yield _Lines().tell
         return
-    amounts: list[ProgressColumn] = [DownloadColumn(), TransferSpeedColumn()] if in_bytes else [MofNCompleteColumn()]
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), *amounts, TimeRemainingColumn())
+    amounts: list[ProgressColumn] = (
+        [DownloadColumn(), TransferSpeedColumn()] if in_bytes else [MofNCompleteColumn()]
+    )
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        *amounts,
+        TimeRemainingColumn(),
+    )
     bar = Bar(*columns, console=err, transient=True)
     doing, task = title, bar.add_task(one_line(title), total=None)
 

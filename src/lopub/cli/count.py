@@ -15,23 +15,44 @@ from lopub.errors import DomainError, StoreError, TooFewReports
 
 def count(
     output: Annotated[
-        Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the counts, as Parquet.", show_default=False)
+        Path,
+        typer.Option(
+            *OUTPUT,
+            metavar="FILE",
+            help="Where to write the counts, as Parquet.",
+            show_default=False,
+        ),
     ],
     sources: SomeSources = None,
     more: From = None,
     campaign: SourceCampaign = None,
     round_name: Round = None,
-    engine: Annotated[str, typer.Option(metavar="ENGINE", help=f"Where to count: {', '.join(ENGINES)}.")] = "local",
+    engine: Annotated[
+        str, typer.Option(metavar="ENGINE", help=f"Where to count: {', '.join(ENGINES)}.")
+    ] = "local",
     address: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Address of a running cluster; without it, one is started here.", show_default=False),
+        typer.Option(
+            metavar="URL",
+            help="Address of a running cluster; without it, one is started here.",
+            show_default=False,
+        ),
     ] = None,
     partitions: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="How many parts to cut the sources into; chosen unless given.", show_default=False),
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="How many parts to cut the sources into; chosen unless given.",
+            show_default=False,
+        ),
     ] = None,
     trusted_distinct: Annotated[
-        bool, typer.Option("--trusted-distinct", help="Do not look for repeated reports, because the sources have none.")
+        bool,
+        typer.Option(
+            "--trusted-distinct",
+            help="Do not look for repeated reports, because the sources have none.",
+        ),
     ] = False,
     as_json: AsJson = False,
     force: Force = False,
@@ -53,13 +74,19 @@ def count(
     check_file(output, force=force)
     named = resolved([*(sources or ()), *(more or ())], campaign, round_name)
     check_unread(output, (*named.reports, *named.counts))
-    with engine_of(engine, address) if named.reports or named.databases else LocalEngine() as chosen:
+    with (
+        engine_of(engine, address) if named.reports or named.databases else LocalEngine() as chosen
+    ):
         total = counted(named, chosen, n_partitions=partitions, trusted_distinct=trusted_distinct)
     note_left_out(total.refused, total.n_repeated)
     if not len(total):
         raise TooFewReports(f"no report of campaign {named.campaign.id[:16]}… is in these sources")
-    if total.campaign.terms.repeat is not None and (total.slots is None or total.slots[0] != total.slots[1]):
-        raise DomainError("these are reports of several rounds, which counts do not tell apart; choose one with --round")
+    if total.campaign.terms.repeat is not None and (
+        total.slots is None or total.slots[0] != total.slots[1]
+    ):
+        raise DomainError(
+            "these are reports of several rounds, which counts do not tell apart; choose one with --round"
+        )
     total.save(output, force=force)
     found = Found(data=total, n_repeated=total.n_repeated)
     line = f"{len(total):,} reports of campaign {named.campaign.id[:16]}… counted, {len(total.tables):,} tables"

@@ -28,18 +28,35 @@ class Known(StrEnum):
 
 
 def data(
-    name: Annotated[Known, typer.Argument(metavar="NAME", help="Which table: adult, retail, tpce or nltcs.", show_default=False)],
+    name: Annotated[
+        Known,
+        typer.Argument(
+            metavar="NAME", help="Which table: adult, retail, tpce or nltcs.", show_default=False
+        ),
+    ],
     directory: Annotated[
         Path | None,
-        typer.Option(*OUTPUT, metavar="DIR", help=f"Where tables are kept; {VARIABLE} unless given, or else data."),
+        typer.Option(
+            *OUTPUT,
+            metavar="DIR",
+            help=f"Where tables are kept; {VARIABLE} unless given, or else data.",
+        ),
     ] = None,
     files: Annotated[
         list[Path] | None,
-        typer.Option("--from", metavar="FILE", help="An original, or a directory with them, gzipped or not. May be repeated."),
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="An original, or a directory with them, gzipped or not. May be repeated.",
+        ),
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option("--url", metavar="BASE", help="A mirror: the address under which the originals are, gzipped or not."),
+        typer.Option(
+            "--url",
+            metavar="BASE",
+            help="A mirror: the address under which the originals are, gzipped or not.",
+        ),
     ] = None,
     as_json: AsJson = False,
     force: Force = False,
@@ -81,7 +98,10 @@ def _summary(source: PublicSource, place: Place, prepared: Prepared) -> dict[str
         "n_records": prepared.n_records,
         "n_attributes": prepared.n_attributes,
         "output": str(place.directory),
-        "files": [{"path": str(path), "unpacked_sha256": hashlib.sha256(content).hexdigest()} for path, content in contents],
+        "files": [
+            {"path": str(path), "unpacked_sha256": hashlib.sha256(content).hexdigest()}
+            for path, content in contents
+        ],
         "licence": source.licence,
         "citation": source.citation,
     }

@@ -18,7 +18,9 @@ def refuse_without_service() -> None:
     """One sentence where the collector's packages are not installed."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        raise StoreError(f"the collector needs {', '.join(missing)}; install it with: pip install 'lopub[service]'")
+        raise StoreError(
+            f"the collector needs {', '.join(missing)}; install it with: pip install 'lopub[service]'"
+        )
 
 
 @contextmanager
@@ -26,7 +28,9 @@ def opened(address: str, *, create: bool = False, alone: bool = False) -> "Itera
     """The store at an address. create: make the file if there is none; it goes again if the command is refused. alone: refused
     while a collector uses the file."""
     refuse_without_service()
-    from lopub.service.campaigns import all_campaigns  # loads SQLAlchemy, which most commands do not need
+    from lopub.service.campaigns import (
+        all_campaigns,
+    )  # loads SQLAlchemy, which most commands do not need
     from lopub.service.database import store_at
 
     store = store_at(address, create=create)

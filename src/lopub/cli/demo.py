@@ -22,8 +22,12 @@ from lopub.release import publish
 
 
 def demo(
-    directory: Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the files.")] = Path("demo"),
-    people: Annotated[int, typer.Option("--people", metavar="N", help="How many people answer.", min=100)] = 50_000,
+    directory: Annotated[
+        Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the files.")
+    ] = Path("demo"),
+    people: Annotated[
+        int, typer.Option("--people", metavar="N", help="How many people answer.", min=100)
+    ] = 50_000,
     seed: Seed = 1,
     force: Force = False,
 ) -> None:
@@ -33,7 +37,9 @@ def demo(
 
     More: docs/publishing.md
     """
-    table_file, campaign_file, reports_file = (directory / name for name in ("people.csv", "campaign.json", "reports.parquet"))
+    table_file, campaign_file, reports_file = (
+        directory / name for name in ("people.csv", "campaign.json", "reports.parquet")
+    )
     publication_directory = directory / "publication"
     check_parent(directory)
     _make(directory)
@@ -44,7 +50,9 @@ def demo(
     dataset.save(table_file, force=force)
     say(f"1. {people:,} made-up alumni with {len(dataset.domain)} attributes: {table_file}")
     campaign = make_campaign(
-        dataset.domain, Terms(name="alumni", title="College alumni"), CampaignRequest(epsilon=SUGGESTED_EPSILON)
+        dataset.domain,
+        Terms(name="alumni", title="College alumni"),
+        CampaignRequest(epsilon=SUGGESTED_EPSILON),
     )
     campaign.save(campaign_file, force=force)
     say(f"2. A campaign that asks them: {campaign_file}")
@@ -54,34 +62,52 @@ def demo(
     with progress_bar("estimating") as progress:
         publication = publish(ReportBatch.load(reports_file), seed=seed, progress=progress)
     publication.save(publication_directory, force=force)
-    say(f"4. A synthetic table and all estimates, from those reports alone: {publication_directory}")
+    say(
+        f"4. A synthetic table and all estimates, from those reports alone: {publication_directory}"
+    )
     print_publication(publication)
     with working("comparing with the truth"):
         scores = evaluate(dataset, publication.synthetic, seed=seed)
     say("5. How good is it? Beside the truth, which only a demo knows:")
     print_scores(scores)
-    say(f"The synthetic people are in {publication_directory / 'data' / 'synthetic.csv'}; nobody in there exists.")
+    say(
+        f"The synthetic people are in {publication_directory / 'data' / 'synthetic.csv'}; nobody in there exists."
+    )
 
 
 def print_scores(scores: Evaluation) -> None:
     """A short table that a newcomer understands."""
-    cells = table("people in the wrong cell", "synthetic", "independence", "ideal", right=("synthetic", "independence", "ideal"))
+    cells = table(
+        "people in the wrong cell",
+        "synthetic",
+        "independence",
+        "ideal",
+        right=("synthetic", "independence", "ideal"),
+    )
     one, two, *more = scores.ways
     cells.add_row("of one attribute", _percent(one.mean), "", "0 %")
-    cells.add_row("of two attributes", _percent(two.mean), _percent(two.product_of_synthetic), "0 %")
+    cells.add_row(
+        "of two attributes", _percent(two.mean), _percent(two.product_of_synthetic), "0 %"
+    )
     if scores.dependent_mean is not None:
-        blind = sum(score.product_of_synthetic for score in scores.dependent) / len(scores.dependent)
+        blind = sum(score.product_of_synthetic for score in scores.dependent) / len(
+            scores.dependent
+        )
         label = f"of the {len(scores.dependent)} most dependent pairs"
         cells.add_row(label, _percent(scores.dependent_mean), _percent(blind), "0 %")
     for way in more:
-        cells.add_row("of three attributes", _percent(way.mean), _percent(way.product_of_synthetic), "0 %")
+        cells.add_row(
+            "of three attributes", _percent(way.mean), _percent(way.product_of_synthetic), "0 %"
+        )
     cells.add_section()
     for score in scores.classifiers:
         if score.classifier == "svm":
             rates = (score.trained_on_synthetic, score.majority, score.trained_on_real)
             cells.add_row(f"right guesses of {score.target!r}", *(_percent(rate) for rate in rates))
     out.print(cells)
-    say("independence: what a table would be off by in which no attribute tells anything about another.")
+    say(
+        "independence: what a table would be off by in which no attribute tells anything about another."
+    )
 
 
 def _percent(share: float) -> str:

@@ -18,10 +18,22 @@ from lopub.forecast.draft import Draft, Mistake, read_draft
 from lopub.forecast.draft_template import template
 from lopub.forecast.xlsform import draft_from_xlsform
 
-app = typer.Typer(no_args_is_help=True, help="Begin, check and import drafts of campaigns.", rich_markup_mode="markdown")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Begin, check and import drafts of campaigns.",
+    rich_markup_mode="markdown",
+)
 
-Output = Annotated[Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the draft.", show_default=False)]
-DraftFile = Annotated[Path, typer.Argument(metavar="DRAFT", help="The draft: questions and terms, as JSON.", show_default=False)]
+Output = Annotated[
+    Path,
+    typer.Option(*OUTPUT, metavar="FILE", help="Where to write the draft.", show_default=False),
+]
+DraftFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DRAFT", help="The draft: questions and terms, as JSON.", show_default=False
+    ),
+]
 
 
 @app.command()
@@ -65,7 +77,10 @@ def check(path: DraftFile, as_json: AsJson = False) -> None:
 @app.command("from-xlsform")
 def from_xlsform(
     form: Annotated[
-        Path, typer.Argument(metavar="FORM", help="An XLSForm: a .xlsx file with a sheet survey.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="FORM", help="An XLSForm: a .xlsx file with a sheet survey.", show_default=False
+        ),
     ],
     output: Output,
     as_json: AsJson = False,

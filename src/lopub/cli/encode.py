@@ -29,7 +29,10 @@ UNTOLD = "note: framed wire bytes do not tell that they are simulated, as a .par
 def encode(
     campaign_file: CampaignFile,
     table_file: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="The records: a csv file, gzipped or not.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="TABLE", help="The records: a csv file, gzipped or not.", show_default=False
+        ),
     ],
     output: Annotated[
         Path,
@@ -81,10 +84,18 @@ def encode(
         "output": str(output),
     } | ({"lifetime_epsilon": campaign.lifetime_epsilon} if campaign.terms.repeat else {})
     line = f"{n_reports:,} reports of campaign {campaign.id[:16]}…  epsilon {decimal_up(campaign.loss)}"
-    tell(document, line, *filter(None, [lifetime_in_words(campaign)]), f"written: {output}", as_json=as_json)
+    tell(
+        document,
+        line,
+        *filter(None, [lifetime_in_words(campaign)]),
+        f"written: {output}",
+        as_json=as_json,
+    )
 
 
-def encode_to(output: Path, dataset: Dataset, campaign: Campaign, *, seed: int | None, force: bool) -> int:
+def encode_to(
+    output: Path, dataset: Dataset, campaign: Campaign, *, seed: int | None, force: bool
+) -> int:
     """Simulate and write, block by block, with a progress bar; how many reports."""
 
     def shown(progress: Progress) -> Iterator[ReportBatch]:

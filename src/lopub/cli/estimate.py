@@ -19,18 +19,34 @@ from lopub.inference.methods import stopping
 def estimate(
     attributes: Annotated[
         str,
-        typer.Option("--attributes", "-a", metavar="A,B,…", help="The attributes, with commas between them.", show_default=False),
+        typer.Option(
+            "--attributes",
+            "-a",
+            metavar="A,B,…",
+            help="The attributes, with commas between them.",
+            show_default=False,
+        ),
     ],
     sources: SomeSources = None,
     more: From = None,
     campaign: SourceCampaign = None,
     round_name: Round = None,
-    method: Annotated[str, typer.Option("--method", metavar="METHOD", help=f"One of {', '.join(METHODS)}.")] = "shrunk",
+    method: Annotated[
+        str, typer.Option("--method", metavar="METHOD", help=f"One of {', '.join(METHODS)}.")
+    ] = "shrunk",
     stop: Stop = None,
     output: Annotated[
-        Path | None, typer.Option(*OUTPUT, metavar="FILE", help="Where to write all cells, as csv.", show_default=False)
+        Path | None,
+        typer.Option(
+            *OUTPUT, metavar="FILE", help="Where to write all cells, as csv.", show_default=False
+        ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", metavar="N", help="How many cells to print, the largest first.", min=1)] = 20,
+    top: Annotated[
+        int,
+        typer.Option(
+            "--top", metavar="N", help="How many cells to print, the largest first.", min=1
+        ),
+    ] = 20,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -53,7 +69,11 @@ def estimate(
     if output is not None:
         joint.save(output, force=force)
     if as_json:
-        print_json(found.described() | described(joint) | {"output": None if output is None else str(output)})
+        print_json(
+            found.described()
+            | described(joint)
+            | {"output": None if output is None else str(output)}
+        )
         return
     print_joint(joint, top)
     if output is not None:
@@ -71,11 +91,17 @@ def described(joint: JointDistribution) -> dict[str, Any]:
         "converged": fit.converged,
         "n_evaluations": fit.n_evaluations,
         "gain": fit.gain,
-        "strength": "product" if fit.strength is not None and np.isinf(fit.strength) else fit.strength,
+        "strength": "product"
+        if fit.strength is not None and np.isinf(fit.strength)
+        else fit.strength,
         "identified": fit.identified,
         "mutual_information": joint.mutual_information(),
         "cells": [
-            {"values": list(values), "probability": probability, "standard_error": None if np.isnan(error) else error}
+            {
+                "values": list(values),
+                "probability": probability,
+                "standard_error": None if np.isnan(error) else error,
+            }
             for values, probability, error in rows
         ],
     }
@@ -83,7 +109,9 @@ def described(joint: JointDistribution) -> dict[str, Any]:
 
 def print_joint(joint: JointDistribution, top: int) -> None:
     """The largest cells with their intervals, then how the estimate came about."""
-    cells = table(*joint.names, "probability", "95 % interval", right=("probability", "95 % interval"))
+    cells = table(
+        *joint.names, "probability", "95 % interval", right=("probability", "95 % interval")
+    )
     rows = sorted(joint.rows(), key=lambda row: -row[1])
     for values, probability, error in rows[:top]:
         low, high = interval(probability, error)
@@ -92,7 +120,9 @@ def print_joint(joint: JointDistribution, top: int) -> None:
     out.print(cells)
     if len(rows) > top:
         rest = sum(probability for _, probability, _ in rows[top:])
-        say(f"… and {len(rows) - top:,} more cells with {rest:.4f} together (--top N, or -o FILE for all)")
+        say(
+            f"… and {len(rows) - top:,} more cells with {rest:.4f} together (--top N, or -o FILE for all)"
+        )
     say(summary(joint))
 
 
@@ -101,7 +131,9 @@ def summary(joint: JointDistribution) -> str:
     fit = joint.fit
     parts = [f"{fit.n_reports:,} reports speak of this; method {fit.method}"]
     if not fit.identified:
-        parts.append("no report covers all of these attributes: this is the joint of largest entropy that fits the covered parts")
+        parts.append(
+            "no report covers all of these attributes: this is the joint of largest entropy that fits the covered parts"
+        )
     if fit.n_evaluations:
         parts.append(how_it_ended(fit))
     if fit.gain is not None and len(joint.names) > 1:

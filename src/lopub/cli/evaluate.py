@@ -31,13 +31,24 @@ WAYS = {1: "one-way", 2: "two-way", 3: "three-way"}
 ADVICE = "give --campaign or --domain, so that both tables are read alike"
 
 
-RealFile = Annotated[Path, typer.Argument(metavar="REAL", help="The true records: csv or Parquet.", show_default=False)]
+RealFile = Annotated[
+    Path,
+    typer.Argument(metavar="REAL", help="The true records: csv or Parquet.", show_default=False),
+]
 SyntheticFile = Annotated[
-    Path, typer.Argument(metavar="SYNTHETIC", help="The synthetic records: csv or Parquet.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="SYNTHETIC", help="The synthetic records: csv or Parquet.", show_default=False
+    ),
 ]
 CampaignFile = Annotated[
     Path | None,
-    typer.Option("--campaign", metavar="CAMPAIGN", help="The campaign file whose attributes are compared.", show_default=False),
+    typer.Option(
+        "--campaign",
+        metavar="CAMPAIGN",
+        help="The campaign file whose attributes are compared.",
+        show_default=False,
+    ),
 ]
 Output = Annotated[
     Path | None,
@@ -48,19 +59,40 @@ Output = Annotated[
         show_default=False,
     ),
 ]
-Sets = Annotated[int, typer.Option("--most-sets", metavar="N", help="Compare at most so many sets of three attributes.", min=1)]
+Sets = Annotated[
+    int,
+    typer.Option(
+        "--most-sets", metavar="N", help="Compare at most so many sets of three attributes.", min=1
+    ),
+]
 Phi = Annotated[
     float,
-    typer.Option("--phi", metavar="P", help="Dependency degree from which a pair counts as dependent, 0 to 1.", min=0, max=1),
+    typer.Option(
+        "--phi",
+        metavar="P",
+        help="Dependency degree from which a pair counts as dependent, 0 to 1.",
+        min=0,
+        max=1,
+    ),
 ]
 Targets = Annotated[
     str | None,
     typer.Option(
-        "--targets", metavar="A,B,…", help="What classifiers predict; up to 3 are chosen unless given.", show_default=False
+        "--targets",
+        metavar="A,B,…",
+        help="What classifiers predict; up to 3 are chosen unless given.",
+        show_default=False,
     ),
 ]
-Language = Annotated[str, typer.Option("--language", metavar="TAG", help=f"Of the page's words: {' or '.join(LANGUAGES)}.")]
-Classifiers = Annotated[bool, typer.Option("--classifiers/--no-classifiers", help="Train SVMs and random forests.")]
+Language = Annotated[
+    str,
+    typer.Option(
+        "--language", metavar="TAG", help=f"Of the page's words: {' or '.join(LANGUAGES)}."
+    ),
+]
+Classifiers = Annotated[
+    bool, typer.Option("--classifiers/--no-classifiers", help="Train SVMs and random forests.")
+]
 
 
 def evaluate(
@@ -119,7 +151,15 @@ def evaluate(
         say(f"written: {output}")
 
 
-def write_scores(scores: Evaluation, real: Dataset, synthetic: Dataset, output: Path, *, language: str, force: bool) -> None:
+def write_scores(
+    scores: Evaluation,
+    real: Dataset,
+    synthetic: Dataset,
+    output: Path,
+    *,
+    language: str,
+    force: bool,
+) -> None:
     """A file of scores where the name ends in .json, else a directory with a page."""
     if output.suffix == ".json":
         write_whole(output, scores_as_json(scores), force=force)
@@ -138,7 +178,9 @@ def named(text: str) -> list[str]:
 # ---- the tables
 
 
-def read_tables(real: Path, synthetic: Path, campaign: Path | None, domain: Path | None) -> tuple[Dataset, Dataset]:
+def read_tables(
+    real: Path, synthetic: Path, campaign: Path | None, domain: Path | None
+) -> tuple[Dataset, Dataset]:
     """Both tables in one domain: the campaign's, the domain file's, or the one that both show."""
     if campaign is not None:
         given = Campaign.load(campaign).domain
@@ -179,7 +221,9 @@ def parquet_texts(path: Path) -> pa.Table:
         try:
             columns[name] = table[name].cast(pa.string()).fill_null("")
         except pa.ArrowException:
-            raise DomainError(f"{path}: column {name!r} of {table[name].type} cannot be compared") from None
+            raise DomainError(
+                f"{path}: column {name!r} of {table[name].type} cannot be compared"
+            ) from None
     return pa.table(columns)
 
 
@@ -188,7 +232,9 @@ def shared_domain(real: Path, synthetic: Path) -> Domain:
     texts = distinct_texts(real), distinct_texts(synthetic)
     names = sorted(texts[0].keys() & texts[1].keys())
     if not names:
-        raise DomainError(f"{real} and {synthetic} have no column in common; they must name their attributes alike")
+        raise DomainError(
+            f"{real} and {synthetic} have no column in common; they must name their attributes alike"
+        )
     for name in sorted(texts[0].keys() ^ texts[1].keys()):
         note(f"note: column {name!r} is in one table only and is left out")
     both = {name: sorted(texts[0][name] | texts[1][name]) for name in names}
@@ -196,14 +242,20 @@ def shared_domain(real: Path, synthetic: Path) -> Domain:
         note(f"note: column {name!r} has a single value and is left out")
         del both[name]
     if not both:
-        raise DomainError(f"{real} and {synthetic} hold a single value in every column; there is nothing to compare")
+        raise DomainError(
+            f"{real} and {synthetic} hold a single value in every column; there is nothing to compare"
+        )
     try:
         domain = domain_of_texts(both, order="natural")
     except DomainError as error:
         raise DomainError(f"{error}; or {ADVICE}") from None
     for attribute in domain.attributes:
-        if isinstance(attribute, Categorical) and texts[0][attribute.name].isdisjoint(texts[1][attribute.name]):
-            raise DomainError(f"column {attribute.name!r} has no value in common in the two tables; {ADVICE}")
+        if isinstance(attribute, Categorical) and texts[0][attribute.name].isdisjoint(
+            texts[1][attribute.name]
+        ):
+            raise DomainError(
+                f"column {attribute.name!r} has no value in common in the two tables; {ADVICE}"
+            )
     return domain
 
 
@@ -242,10 +294,16 @@ def print_distances(scores: Evaluation) -> None:
     numbers = ("sets", "mean AVD", "largest", "independence", "own product")
     shown = table("tables", *numbers, right=numbers)
     for way in scores.ways:
-        sets = f"{len(way.sets):,}" if len(way.sets) == way.n_possible else f"{len(way.sets):,} of {way.n_possible:,}"
+        sets = (
+            f"{len(way.sets):,}"
+            if len(way.sets) == way.n_possible
+            else f"{len(way.sets):,} of {way.n_possible:,}"
+        )
         shown.add_row(WAYS[way.k], sets, *distance_cells(way.sets, way.k))
     if scores.dependent:
-        shown.add_row("dependent pairs", f"{len(scores.dependent):,}", *distance_cells(scores.dependent, 2))
+        shown.add_row(
+            "dependent pairs", f"{len(scores.dependent):,}", *distance_cells(scores.dependent, 2)
+        )
     out.print(shown)
     out.print()
 
@@ -253,7 +311,9 @@ def print_distances(scores: Evaluation) -> None:
 def distance_cells(sets: tuple[SetScore, ...], k: int) -> list[str]:
     """Mean and largest AVD, and the mean of both products; these are no news about one attribute."""
     way = WayScore(k=k, n_possible=len(sets), sets=sets)
-    products = [f"{way.product_of_real:.4f}", f"{way.product_of_synthetic:.4f}"] if k > 1 else ["-", "-"]
+    products = (
+        [f"{way.product_of_real:.4f}", f"{way.product_of_synthetic:.4f}"] if k > 1 else ["-", "-"]
+    )
     return [f"{way.mean:.4f}", f"{way.worst.avd:.4f}", *products]
 
 
@@ -283,6 +343,8 @@ def print_classifiers(scores: Evaluation) -> None:
     shown = table("predicted right", "learnt by", *rates, right=rates)
     for score in scores.classifiers:
         cells = (score.trained_on_synthetic, score.trained_on_real, score.majority)
-        shown.add_row(score.target, score.classifier.replace("_", " "), *(f"{rate:.3f}" for rate in cells))
+        shown.add_row(
+            score.target, score.classifier.replace("_", " "), *(f"{rate:.3f}" for rate in cells)
+        )
     out.print(shown)
     out.print()

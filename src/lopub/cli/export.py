@@ -15,7 +15,13 @@ from lopub.errors import DomainError, StoreError
 
 def export(
     output: Annotated[
-        Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the reports, as Parquet.", show_default=False)
+        Path,
+        typer.Option(
+            *OUTPUT,
+            metavar="FILE",
+            help="Where to write the reports, as Parquet.",
+            show_default=False,
+        ),
     ],
     sources: SomeSources = None,
     more: From = None,

@@ -32,7 +32,11 @@ def import_reports(
     """
     named = resolved(sources, campaign)
     if named.counts or named.databases:
-        what = f"{named.counts[0]} holds counts" if named.counts else "a database keeps only hashes of their ids"
+        what = (
+            f"{named.counts[0]} holds counts"
+            if named.counts
+            else "a database keeps only hashes of their ids"
+        )
         raise DomainError(f"only files of reports can be imported: {what}")
     is_simulated = _check(named)
     reports = chain.from_iterable([walk_reports(file, named.campaign) for file in named.reports])
@@ -45,7 +49,9 @@ def import_reports(
     for reason, n in sorted(result.refused.items()):
         note(f"note: {n:,} reports were refused ({reason})")
     if is_simulated:
-        note("note: these reports are simulated, which a database does not keep; publish them with --simulated")
+        note(
+            "note: these reports are simulated, which a database does not keep; publish them with --simulated"
+        )
     document = {
         "campaign": named.campaign.id,
         "database": store.name,
@@ -67,6 +73,12 @@ def _check(named: Named) -> bool:
                 refused += Counter(batch.refused)
                 is_simulated |= batch.origin.is_simulated
     if not n_reports:
-        others = f"; {refused[Reason.CAMPAIGN]:,} are of another campaign" if refused[Reason.CAMPAIGN] else ""
-        raise TooFewReports(f"no report of campaign {named.campaign.id[:16]}… is in these files{others}")
+        others = (
+            f"; {refused[Reason.CAMPAIGN]:,} are of another campaign"
+            if refused[Reason.CAMPAIGN]
+            else ""
+        )
+        raise TooFewReports(
+            f"no report of campaign {named.campaign.id[:16]}… is in these files{others}"
+        )
     return is_simulated

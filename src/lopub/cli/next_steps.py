@@ -13,17 +13,38 @@ Steps = tuple[tuple[str, str], ...]
 ASK: Steps = (
     ('lopub query publication "EXPRESSION"', "ask the publication something, and get an interval"),
     ("lopub query -h", "what can be asked"),
-    ("lopub evaluate people.csv publication/data/synthetic.csv --campaign campaign.json", "in experiments: how far is it off?"),
+    (
+        "lopub evaluate people.csv publication/data/synthetic.csv --campaign campaign.json",
+        "in experiments: how far is it off?",
+    ),
 )
 COLLECT: Steps = (
-    ("lopub collect open campaign.json --database sqlite:///lopub.db", "take reports for this campaign"),
-    ("lopub serve --database sqlite:///lopub.db", "the collector, the page on which people take part, and the console"),
-    ("lopub encode campaign.json people.csv -o reports.parquet", "in experiments: one simulated client per record"),
+    (
+        "lopub collect open campaign.json --database sqlite:///lopub.db",
+        "take reports for this campaign",
+    ),
+    (
+        "lopub serve --database sqlite:///lopub.db",
+        "the collector, the page on which people take part, and the console",
+    ),
+    (
+        "lopub encode campaign.json people.csv -o reports.parquet",
+        "in experiments: one simulated client per record",
+    ),
 )
 SERVE: Steps = (
-    ("lopub serve --database sqlite:///lopub.db", "the collector, the page on which people take part, and the console"),
-    ("lopub collect list --database sqlite:///lopub.db", "which campaigns are open, and how many reports they have"),
-    ("lopub encode campaign.json people.csv -o reports.parquet", "in experiments: one simulated client per record"),
+    (
+        "lopub serve --database sqlite:///lopub.db",
+        "the collector, the page on which people take part, and the console",
+    ),
+    (
+        "lopub collect list --database sqlite:///lopub.db",
+        "which campaigns are open, and how many reports they have",
+    ),
+    (
+        "lopub encode campaign.json people.csv -o reports.parquet",
+        "in experiments: one simulated client per record",
+    ),
 )
 PLAN: Steps = (
     ("lopub draft check draft.json", "is anything wrong with the questions?"),
@@ -34,9 +55,15 @@ PLAN: Steps = (
     ),
 )
 SHOWN: Steps = (
-    ("lopub query demo/publication donates", "ask the demo's publication something, and get an interval"),
+    (
+        "lopub query demo/publication donates",
+        "ask the demo's publication something, and get an interval",
+    ),
     ("lopub draft new -o draft.json", "questions of your own: a draft to edit"),
-    ("lopub serve --demo", "the console and the page on which people take part, with made-up campaigns"),
+    (
+        "lopub serve --demo",
+        "the console and the page on which people take part, with made-up campaigns",
+    ),
 )
 BEGIN: Steps = (
     ("lopub demo", "the whole way on made-up people, in half a minute"),
@@ -65,7 +92,9 @@ def opening_step(campaign_file: Path, people: int) -> str:
 
 def _has_reports(database: Path) -> bool:
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(database))}?mode=rw", uri=True)) as connection:
+        with closing(
+            sqlite3.connect(f"file:{quote(str(database))}?mode=rw", uri=True)
+        ) as connection:
             return connection.execute("SELECT 1 FROM reports LIMIT 1").fetchone() is not None
     except sqlite3.Error:
         return False
@@ -74,7 +103,10 @@ def _has_reports(database: Path) -> bool:
 def _publish(source: Path) -> Steps:
     named = source.name if source.suffix == ".parquet" else f"sqlite:///{source.name}"
     return (
-        (f"lopub publish campaign.json {named} -o publication", "a synthetic table, its report and all estimates"),
+        (
+            f"lopub publish campaign.json {named} -o publication",
+            "a synthetic table, its report and all estimates",
+        ),
         (f'lopub query {named} "EXPRESSION"', "ask something, and get an interval"),
         (f"lopub count {named} -o counts.parquet", "integers that add up over days and machines"),
     )

@@ -17,22 +17,35 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document in
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help=SEED_HELP, min=0)]
 
-CampaignFile = Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)]
+CampaignFile = Annotated[
+    Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)
+]
 CampaignFileOrId = Annotated[
     str,
     typer.Argument(
-        metavar="CAMPAIGN", help="The campaign: its file, its id, or the first 8 or more digits of its id.", show_default=False
+        metavar="CAMPAIGN",
+        help="The campaign: its file, its id, or the first 8 or more digits of its id.",
+        show_default=False,
     ),
 ]
 SOURCE_HELP = (
     "Where the reports are: files of reports or of counts, a directory or a quoted pattern of them, a publication that has"
     " counts, or a database (sqlite:///FILE, postgresql://…). A campaign file among them says which campaign."
 )
-Sources = Annotated[list[str], typer.Argument(metavar="SOURCE", help=SOURCE_HELP, show_default=False)]
-SomeSources = Annotated[list[str] | None, typer.Argument(metavar="SOURCE", help=SOURCE_HELP, show_default=False)]
+Sources = Annotated[
+    list[str], typer.Argument(metavar="SOURCE", help=SOURCE_HELP, show_default=False)
+]
+SomeSources = Annotated[
+    list[str] | None, typer.Argument(metavar="SOURCE", help=SOURCE_HELP, show_default=False)
+]
 From = Annotated[
     list[str] | None,
-    typer.Option("--from", metavar="SOURCE", help="One more source of reports. May be repeated.", show_default=False),
+    typer.Option(
+        "--from",
+        metavar="SOURCE",
+        help="One more source of reports. May be repeated.",
+        show_default=False,
+    ),
 ]
 SourceCampaign = Annotated[
     str | None,
@@ -55,7 +68,10 @@ Round = Annotated[
 Domain = Annotated[
     Path | None,
     typer.Option(
-        "--domain", metavar="FILE", help="A domain file that lists the attributes and their values.", show_default=False
+        "--domain",
+        metavar="FILE",
+        help="A domain file that lists the attributes and their values.",
+        show_default=False,
     ),
 ]
 Margins = Annotated[
@@ -79,7 +95,13 @@ LifetimeEpsilon = Annotated[
 ]
 
 Database = Annotated[
-    str, typer.Option("--database", metavar="URL", help="sqlite:///FILE or postgresql://USER@HOST/NAME.", envvar="LOPUB_DATABASE")
+    str,
+    typer.Option(
+        "--database",
+        metavar="URL",
+        help="sqlite:///FILE or postgresql://USER@HOST/NAME.",
+        envvar="LOPUB_DATABASE",
+    ),
 ]
 Grace = Annotated[
     int,

@@ -33,7 +33,9 @@ def check_directory(path: Path, *, mark: str, force: bool) -> None:
 def check_unread(path: Path, read: Iterable[Path]) -> None:
     """Refuse to write over a file that is read, also where --force is given."""
     if path.exists() and any(path.samefile(file) for file in read if file.exists()):
-        raise StoreError(f"{path} is read by this command, and would be overwritten; choose another name")
+        raise StoreError(
+            f"{path} is read by this command, and would be overwritten; choose another name"
+        )
 
 
 def check_parent(path: Path) -> None:

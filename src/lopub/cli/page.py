@@ -20,7 +20,10 @@ MARK = "page.js"
 
 def page(
     campaign_file: CampaignFile,
-    out: Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="The directory to write.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(*OUTPUT, metavar="DIR", help="The directory to write.", show_default=False),
+    ],
     collector: Annotated[
         str,
         typer.Option(
@@ -50,8 +53,15 @@ def page(
             (part / name).write_bytes(content)
     hashes = {name: integrity(name) for name in ("lopub.js", "page.js", "page.css")}
     lines = [f"{name}  {value}" for name, value in hashes.items()]
-    told = {"campaign": campaign.id, "files": sorted(files), "integrity": hashes, "output": str(out)}
-    tell(told, f"written: {out}, to be served over https by any web server", *lines, as_json=as_json)
+    told = {
+        "campaign": campaign.id,
+        "files": sorted(files),
+        "integrity": hashes,
+        "output": str(out),
+    }
+    tell(
+        told, f"written: {out}, to be served over https by any web server", *lines, as_json=as_json
+    )
 
 
 def _place(campaign: Campaign, collector: str) -> tuple[str, str]:
@@ -63,9 +73,19 @@ def _place(campaign: Campaign, collector: str) -> tuple[str, str]:
         raise DomainError("--collector must look like https://HOST") from None
     is_local = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
     path = parts.path.removesuffix(f"/campaigns/{campaign.id}")
-    if not parts.hostname or parts.query or parts.fragment or parts.username or not (parts.scheme == "https" or is_local):
-        raise DomainError("--collector must look like https://HOST, without a name, a query or a fragment")
+    if (
+        not parts.hostname
+        or parts.query
+        or parts.fragment
+        or parts.username
+        or not (parts.scheme == "https" or is_local)
+    ):
+        raise DomainError(
+            "--collector must look like https://HOST, without a name, a query or a fragment"
+        )
     if "/campaigns/" in path or not re.fullmatch(r"(/[\w.~-]+)*", path, re.ASCII):
-        raise DomainError("--collector must be the address of a collector, or of this campaign there")
+        raise DomainError(
+            "--collector must be the address of a collector, or of this campaign there"
+        )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}{port}", path

@@ -41,7 +41,11 @@ from lopub.planning.rounds import options_of
 
 N_SHOWN = 5
 N_ATTRIBUTES = 12
-WHAT = {"pairs": "pairs of attributes", "shares": "single attributes", "table": "pairs of the synthetic table"}
+WHAT = {
+    "pairs": "pairs of attributes",
+    "shares": "single attributes",
+    "table": "pairs of the synthetic table",
+}
 HOW = {
     "jointly": "the answers of one report are randomized as one, with the whole epsilon",
     "separately": "each answer of a report is randomized with its share of epsilon",
@@ -53,11 +57,20 @@ MOST_APART = 0.005
 
 
 CampaignFile = Annotated[
-    Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file, or a draft of one.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="CAMPAIGN", help="The campaign file, or a draft of one.", show_default=False
+    ),
 ]
-People = Annotated[int | None, typer.Option("--people", metavar="N", help="How many people answer.", show_default=False)]
+People = Annotated[
+    int | None,
+    typer.Option("--people", metavar="N", help="How many people answer.", show_default=False),
+]
 Epsilon = Annotated[
-    float | None, typer.Option("--epsilon", metavar="E", help="Privacy budget of a whole report.", show_default=False)
+    float | None,
+    typer.Option(
+        "--epsilon", metavar="E", help="Privacy budget of a whole report.", show_default=False
+    ),
 ]
 Error = Annotated[
     float | None,
@@ -69,21 +82,38 @@ Error = Annotated[
     ),
 ]
 Goal = Annotated[
-    str, typer.Option("--goal", metavar="GOAL", help="What should be accurate: pairs, shares, or table (a synthetic table).")
+    str,
+    typer.Option(
+        "--goal",
+        metavar="GOAL",
+        help="What should be accurate: pairs, shares, or table (a synthetic table).",
+    ),
 ]
 Dependence = Annotated[
     str,
     typer.Option(
-        "--dependence", metavar="HOW", help="How much answers hang together, where no table says so: none, weak, usual or strong."
+        "--dependence",
+        metavar="HOW",
+        help="How much answers hang together, where no table says so: none, weak, usual or strong.",
     ),
 ]
 TableFile = Annotated[
     Path | None,
-    typer.Option("--table", metavar="FILE", help="A public table of similar people, to plan for.", show_default=False),
+    typer.Option(
+        "--table",
+        metavar="FILE",
+        help="A public table of similar people, to plan for.",
+        show_default=False,
+    ),
 ]
 Weight = Annotated[
     list[str] | None,
-    typer.Option("--weight", metavar="A=W", help="Attribute A matters W times as much. May be repeated.", show_default=False),
+    typer.Option(
+        "--weight",
+        metavar="A=W",
+        help="Attribute A matters W times as much. May be repeated.",
+        show_default=False,
+    ),
 ]
 Important = Annotated[
     list[str] | None,
@@ -95,13 +125,25 @@ Important = Annotated[
     ),
 ]
 Try = Annotated[
-    int, typer.Option("--try", metavar="N", help="Try out the N best choices with simulated people; the best tried wins.", min=0)
+    int,
+    typer.Option(
+        "--try",
+        metavar="N",
+        help="Try out the N best choices with simulated people; the best tried wins.",
+        min=0,
+    ),
 ]
 Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Draw the plan as a page, one file.", show_default=False)
+    Path | None,
+    typer.Option(
+        "--html", metavar="FILE", help="Draw the plan as a page, one file.", show_default=False
+    ),
 ]
 Output = Annotated[
-    Path | None, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the finished campaign.", show_default=False)
+    Path | None,
+    typer.Option(
+        *OUTPUT, metavar="FILE", help="Where to write the finished campaign.", show_default=False
+    ),
 ]
 
 
@@ -143,28 +185,57 @@ def plan(
         return plan_kept(asked, output, as_json=as_json, force=force)
     weights = weights_of(domain, weight or [], important or [])
     with noted_warnings(), progress_bar("planning") as told:
-        question: dict[str, Any] = {"goal": goal, "population": crowd, "weights": weights, "progress": told}
+        question: dict[str, Any] = {
+            "goal": goal,
+            "population": crowd,
+            "weights": weights,
+            "progress": told,
+        }
         reports, budget = third_found(
-            domain, None if people is None else terms.reports_together(people), epsilon, error, question
+            domain,
+            None if people is None else terms.reports_together(people),
+            epsilon,
+            error,
+            question,
         )
         check_enough(reports, terms)
-        found = planned(domain, people=reports, epsilon=budget, n_tried=n_tried, seed=seed, **question)
+        found = planned(
+            domain, people=reports, epsilon=budget, n_tried=n_tried, seed=seed, **question
+        )
         campaign, advised = found.campaign(terms), advice(found, progress=told)
         people = people or people_for(reports, terms)
         in_rounds = options_of(campaign, people=people, population=crowd)
-        drawn: dict[str, Any] = {"seed": seed, "progress": told, "people": people, "in_rounds": in_rounds}
+        drawn: dict[str, Any] = {
+            "seed": seed,
+            "progress": told,
+            "people": people,
+            "in_rounds": in_rounds,
+        }
         page = plan_page(found, advised, **drawn) if html is not None else b""
-    document = described(found, advised, campaign) | described_rounds(in_rounds, campaign, people, reports)
+    document = described(found, advised, campaign) | described_rounds(
+        in_rounds, campaign, people, reports
+    )
     write_files(campaign, output, page, html, force=force)  # once nothing more can be refused
     if as_json:
-        print_json(document | {"campaign": campaign.id, "output": None if output is None else str(output)})
+        print_json(
+            document | {"campaign": campaign.id, "output": None if output is None else str(output)}
+        )
     else:
         say_rounds(terms, people)
         print_plan(found, advised)
         print_rounds(in_rounds)
         if output is None:
-            is_plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
-            say(next_step(campaign_file, found, people, plain=is_plain and not is_finished(campaign_file)))
+            is_plain = (
+                goal == "pairs"
+                and not (table_file or margin or weights)
+                and dependence == "usual"
+                and n_tried <= 1
+            )
+            say(
+                next_step(
+                    campaign_file, found, people, plain=is_plain and not is_finished(campaign_file)
+                )
+            )
     tell_end(campaign, [] if as_json else files, output, people)
 
 
@@ -175,11 +246,17 @@ def check_two_given(*values: float | None) -> None:
 
 
 def third_found(
-    domain: Domain, reports: int | None, epsilon: float | None, error: float | None, question: dict[str, Any]
+    domain: Domain,
+    reports: int | None,
+    epsilon: float | None,
+    error: float | None,
+    question: dict[str, Any],
 ) -> tuple[int, float]:
     """How many reports are studied together, and epsilon, one of which may have to be found."""
     if reports is None:
-        return people_needed(domain, epsilon=_known(epsilon), error=_known(error), **question), _known(epsilon)
+        return people_needed(
+            domain, epsilon=_known(epsilon), error=_known(error), **question
+        ), _known(epsilon)
     if epsilon is None:
         return reports, epsilon_needed(domain, people=reports, error=_known(error), **question)
     return reports, epsilon
@@ -193,7 +270,9 @@ def checked_files(*files: Path | None, force: bool) -> list[Path]:
     return asked
 
 
-def write_files(campaign: Campaign, output: Path | None, page: bytes, html: Path | None, *, force: bool) -> None:
+def write_files(
+    campaign: Campaign, output: Path | None, page: bytes, html: Path | None, *, force: bool
+) -> None:
     """The campaign and the page, where they are asked for."""
     if output is not None:
         campaign.save(output, force=force)
@@ -216,7 +295,9 @@ def next_step(path: Path, found: Plan, people: int, *, plain: bool) -> str:
     said = "add -o campaign.json to write this campaign"
     if not plain:
         return said
-    same = f"lopub campaign make {path} --epsilon {found.epsilon:g} --people {people} -o campaign.json"
+    same = (
+        f"lopub campaign make {path} --epsilon {found.epsilon:g} --people {people} -o campaign.json"
+    )
     return f"{said}; `{same}` makes the same one"
 
 
@@ -244,19 +325,28 @@ def read_questions(path: Path) -> tuple[Domain, Terms]:
         return campaign.domain, campaign.terms
 
 
-def population_of(domain: Domain, table_file: Path | None, margins: list[Path], dependence: str) -> Population:
+def population_of(
+    domain: Domain, table_file: Path | None, margins: list[Path], dependence: str
+) -> Population:
     """Whom the forecasts are about: a table, or people like those of surveys, with known shares where they are given."""
     if table_file is not None:
         if margins:
-            raise typer.BadParameter("give either --table or --margin: a table knows its own shares")
+            raise typer.BadParameter(
+                "give either --table or --margin: a table knows its own shares"
+            )
         return Population.of_table(Dataset.load(table_file, domain))
     shares: dict[str, list[float]] = {}
     for path in margins:
         known = JointDistribution.load(path, domain)
         for name in known.names:
             own = known.marginal((name,)).probabilities.tolist()
-            if name in shares and max(abs(a - b) for a, b in zip(own, shares[name], strict=True)) > MOST_APART:
-                raise DomainError(f"{path} and another --margin give different shares of attribute {name!r}")
+            if (
+                name in shares
+                and max(abs(a - b) for a, b in zip(own, shares[name], strict=True)) > MOST_APART
+            ):
+                raise DomainError(
+                    f"{path} and another --margin give different shares of attribute {name!r}"
+                )
             shares[name] = own
     return Population.with_shares(domain, shares, dependence=dependence)
 
@@ -268,8 +358,16 @@ def weights_of(domain: Domain, texts: list[str], important: list[str]) -> dict[s
         own = {name: float(value) for name, value in (text.rsplit("=", 1) for text in texts)}
     except ValueError:
         raise typer.BadParameter("--weight takes ATTRIBUTE=NUMBER, as in age=3") from None
-    lists = {one.name: [option.name for option in one.options] for one in domain.questions if isinstance(one, TickList)}
-    found = {part: value for name, value in (dict.fromkeys(names, IMPORTANT) | own).items() for part in lists.get(name, [name])}
+    lists = {
+        one.name: [option.name for option in one.options]
+        for one in domain.questions
+        if isinstance(one, TickList)
+    }
+    found = {
+        part: value
+        for name, value in (dict.fromkeys(names, IMPORTANT) | own).items()
+        for part in lists.get(name, [name])
+    }
     domain.positions(list(found))
     return found
 
@@ -286,7 +384,9 @@ def print_plan(found: Plan, advised: list[Advice]) -> None:
         "errors are mean AVD, the share of people in the wrong cell (0 best, 1 worst); nineteen of twenty forecasts are within"
         f" {100 * ACCURACY:.0f} %"
     )
-    say(f"the smallest share of an answer that can be told from zero: about {100 * found.smallest_share:.1f} %")
+    say(
+        f"the smallest share of an answer that can be told from zero: about {100 * found.smallest_share:.1f} %"
+    )
     say(
         f"expected error of {WHAT[found.goal]}: {found.error:.4f}{_range(found)}; with twice the people"
         f" {found.error_with(people=2):.4f}, with half {found.error_with(people=0.5):.4f}; with half the epsilon"
@@ -313,12 +413,16 @@ def explained(found: Plan) -> list[str]:
 
 def _attributes(found: Plan) -> Table:
     """What is expected of each, the worst first; each option of a list stands for itself."""
-    shown = table("attribute", "expected error of its shares", right=("expected error of its shares",))
+    shown = table(
+        "attribute", "expected error of its shares", right=("expected error of its shares",)
+    )
     worst = sorted(by_attribute(found).items(), key=lambda one: -one[1])
     for name, error in worst[:N_ATTRIBUTES]:
         shown.add_row(name, f"{error:.3f}")
     if len(worst) > N_ATTRIBUTES:
-        shown.add_row(f"{len(worst) - N_ATTRIBUTES} others", f"at most {worst[N_ATTRIBUTES][1]:.3f}")
+        shown.add_row(
+            f"{len(worst) - N_ATTRIBUTES} others", f"at most {worst[N_ATTRIBUTES][1]:.3f}"
+        )
     return shown
 
 
@@ -326,14 +430,28 @@ def _options(found: Plan) -> Table:
     columns = ("shares", "pairs", "tried", "bytes per report")
     shown = table("choice", *columns, right=columns)
     for option in found.options[:N_SHOWN]:
-        errors = [_shown(option.forecast.shares), _shown(option.forecast.pairs) if len(found.domain) > 1 else "-"]
-        shown.add_row(option.label(found.domain.sizes), *errors, _tried(option, found.goal), f"{option.report_bytes:,}")
+        errors = [
+            _shown(option.forecast.shares),
+            _shown(option.forecast.pairs) if len(found.domain) > 1 else "-",
+        ]
+        shown.add_row(
+            option.label(found.domain.sizes),
+            *errors,
+            _tried(option, found.goal),
+            f"{option.report_bytes:,}",
+        )
     return shown
 
 
 def _tried(option: Option, goal: str) -> str:
     trial = option.trial
-    return "" if trial is None else _shown({"shares": trial.share_error, "table": trial.table_error}.get(goal, trial.pair_error))
+    return (
+        ""
+        if trial is None
+        else _shown(
+            {"shares": trial.share_error, "table": trial.table_error}.get(goal, trial.pair_error)
+        )
+    )
 
 
 def _range(found: Plan) -> str:

@@ -19,7 +19,12 @@ def described(found: Plan, advised: list[Advice], campaign: Campaign) -> dict[st
         "population": found.population.label,
         "dependence": found.population.dependence,
         "error": found.error,
-        "expected": {"shares": forecast.shares, "pairs": forecast.pairs, "independence": forecast.blind, "unseen": forecast.bias},
+        "expected": {
+            "shares": forecast.shares,
+            "pairs": forecast.pairs,
+            "independence": forecast.blind,
+            "unseen": forecast.bias,
+        },
         "expected_by_attribute": by_attribute(found),
         "accuracy": ACCURACY,
         "error_by_dependence": found.spread,
@@ -29,8 +34,14 @@ def described(found: Plan, advised: list[Advice], campaign: Campaign) -> dict[st
         "error_with_half_the_people": found.error_with(people=0.5),
         "error_with_twice_the_epsilon": found.error_with(epsilon=2),
         "error_with_half_the_epsilon": found.error_with(epsilon=0.5),
-        "curves": {of: [{of: value, "error": error} for value, error in found.curve(of)] for of in ("people", "epsilon")},
-        "advice": [{key: value for key, value in vars(one).items() if value not in (None, "")} for one in advised],
+        "curves": {
+            of: [{of: value, "error": error} for value, error in found.curve(of)]
+            for of in ("people", "epsilon")
+        },
+        "advice": [
+            {key: value for key, value in vars(one).items() if value not in (None, "")}
+            for one in advised
+        ],
         "options": [described_option(option) for option in found.options],
     }
 

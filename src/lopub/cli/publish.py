@@ -46,11 +46,22 @@ from lopub.release.settings import PHI
 from lopub.release.stages import counts_suffice
 from lopub.release.summary import notices_of, warnings_of, why_without_strength
 
-Output = Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the publication.", show_default=False)]
-Structure = Annotated[str, typer.Option("--structure", metavar="STRUCTURE", help=f"One of {', '.join(STRUCTURES)}.")]
+Output = Annotated[
+    Path,
+    typer.Option(
+        *OUTPUT, metavar="DIR", help="Where to write the publication.", show_default=False
+    ),
+]
+Structure = Annotated[
+    str, typer.Option("--structure", metavar="STRUCTURE", help=f"One of {', '.join(STRUCTURES)}.")
+]
 Method = Annotated[
     str,
-    typer.Option("--method", metavar="METHOD", help=f"One of {', '.join(METHODS)}; structure calibrated takes shrunk only."),
+    typer.Option(
+        "--method",
+        metavar="METHOD",
+        help=f"One of {', '.join(METHODS)}; structure calibrated takes shrunk only.",
+    ),
 ]
 Phi = Annotated[
     float | None,
@@ -90,23 +101,51 @@ MostCells = Annotated[
 ]
 Rows = Annotated[
     int | None,
-    typer.Option("--rows", metavar="N", help="Synthetic records to draw; as many as reports unless given.", show_default=False),
+    typer.Option(
+        "--rows",
+        metavar="N",
+        help="Synthetic records to draw; as many as reports unless given.",
+        show_default=False,
+    ),
 ]
-Copies = Annotated[int, typer.Option("--copies", metavar="N", help="How many independent synthetic tables.")]
+Copies = Annotated[
+    int, typer.Option("--copies", metavar="N", help="How many independent synthetic tables.")
+]
 Numbers = Annotated[
-    str, typer.Option("--numbers", metavar="HOW", help="Binned numbers: label (the bin's) or draw (one inside it).")
+    str,
+    typer.Option(
+        "--numbers",
+        metavar="HOW",
+        help="Binned numbers: label (the bin's) or draw (one inside it).",
+    ),
 ]
 AllRounds = Annotated[
     bool,
     typer.Option(
-        "--all-rounds", help="Of a campaign that repeats: levels in every round and changes between them, instead of a table."
+        "--all-rounds",
+        help="Of a campaign that repeats: levels in every round and changes between them, instead of a table.",
     ),
 ]
-WITH_ALL_ROUNDS = ("sources", "output", "campaign", "language", "all_rounds", "simulated", "as_json", "force")
+WITH_ALL_ROUNDS = (
+    "sources",
+    "output",
+    "campaign",
+    "language",
+    "all_rounds",
+    "simulated",
+    "as_json",
+    "force",
+)
 """What --all-rounds goes by."""
-NOT_WITH_ALL_ROUNDS = "does not go with --all-rounds, which makes no table and estimates all rounds alike"
+NOT_WITH_ALL_ROUNDS = (
+    "does not go with --all-rounds, which makes no table and estimates all rounds alike"
+)
 NoCounts = Annotated[
-    bool, typer.Option("--no-counts", help="Leave out the counts of the reports, from which questions are answered.")
+    bool,
+    typer.Option(
+        "--no-counts",
+        help="Leave out the counts of the reports, from which questions are answered.",
+    ),
 ]
 LeaveOut = Annotated[
     list[str] | None,
@@ -171,7 +210,14 @@ def publish(
     """
     if all_rounds:
         refuse_given(context, WITH_ALL_ROUNDS, NOT_WITH_ALL_ROUNDS)
-        return publish_all_rounds(resolved(sources, campaign), output, simulated, language or "", as_json=as_json, force=force)
+        return publish_all_rounds(
+            resolved(sources, campaign),
+            output,
+            simulated,
+            language or "",
+            as_json=as_json,
+            force=force,
+        )
     options: dict[str, Any] = {
         "structure": structure,
         "method": stopping(method, stop),
@@ -206,7 +252,9 @@ def estimated(found: Found, settings: PublishSettings, margin: Sequence[Path]) -
         return published(found.data, settings, progress=progress, margins=margins)
 
 
-def publish_all_rounds(named: Named, output: Path, simulated: bool, language: str, *, as_json: bool, force: bool) -> None:
+def publish_all_rounds(
+    named: Named, output: Path, simulated: bool, language: str, *, as_json: bool, force: bool
+) -> None:
     """Levels in every round, and changes from one to the next. language: of the page."""
     check_directory(output, mark=MARK, force=force)
     rounds_of(named.campaign)
@@ -216,14 +264,26 @@ def publish_all_rounds(named: Named, output: Path, simulated: bool, language: st
     with working("estimating"):
         rounds = publish_rounds(found.data)
     rounds.save(output, language=language, force=force)
-    n_reports = sum(rounds.n_reports.values())  # of published rounds: all together would tell how many the others have
-    n_levels = {"n_rounds": len(rounds.n_reports), "n_levels": len(rounds.levels), "n_changes": len(rounds.changes)}
+    n_reports = sum(
+        rounds.n_reports.values()
+    )  # of published rounds: all together would tell how many the others have
+    n_levels = {
+        "n_rounds": len(rounds.n_reports),
+        "n_levels": len(rounds.levels),
+        "n_changes": len(rounds.changes),
+    }
     note_rounds(rounds)
     if as_json:
-        print_json(found.described() | {"n_reports": n_reports} | n_levels | {"output": str(output)})
+        print_json(
+            found.described() | {"n_reports": n_reports} | n_levels | {"output": str(output)}
+        )
         return
-    say(f"{len(rounds.n_reports)} rounds, {len(rounds.levels):,} levels, {len(rounds.changes):,} changes")
-    say(f"epsilon {decimal_up(rounds.campaign.loss)} of one report. {lifetime_in_words(rounds.campaign)}")
+    say(
+        f"{len(rounds.n_reports)} rounds, {len(rounds.levels):,} levels, {len(rounds.changes):,} changes"
+    )
+    say(
+        f"epsilon {decimal_up(rounds.campaign.loss)} of one report. {lifetime_in_words(rounds.campaign)}"
+    )
     say(f"written: {output}; start with {output / 'report.html'}")
 
 
@@ -249,10 +309,14 @@ def note_unfinished(data: ReportBatch | Counts | Rounds, slots: Sequence[int]) -
     unfinished = [day_of(slot) for slot in slots if not schedule.is_over(slot, day)]
     if unfinished and not data.origin.is_simulated:
         named = f"the {rounds_from(unfinished)}"
-        note(f"warning: more reports may come, in the round itself or in {GRACE_DAYS} days of grace after it: {named}")
+        note(
+            f"warning: more reports may come, in the round itself or in {GRACE_DAYS} days of grace after it: {named}"
+        )
 
 
-def found_reports(named: Named, settings: PublishSettings, simulated: bool) -> tuple[Found, Rounds | None]:
+def found_reports(
+    named: Named, settings: PublishSettings, simulated: bool
+) -> tuple[Found, Rounds | None]:
     """What the sources hold; or that of one round, and all rounds beside it, where they are there and have enough reports."""
     suffices = named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings)
     if named.slot is None or named.counts:
@@ -267,7 +331,9 @@ def found_reports(named: Named, settings: PublishSettings, simulated: bool) -> t
 
 def marked(found: Found, simulated: bool) -> Found:
     """The same; marked as simulated where that was said."""
-    return replace(found, data=replace(found.data, origin=found.data.origin + Origin(is_simulated=simulated)))
+    return replace(
+        found, data=replace(found.data, origin=found.data.origin + Origin(is_simulated=simulated))
+    )
 
 
 def pruning(find: str | None, rank: str | None) -> Pruning | None:
@@ -278,7 +344,9 @@ def pruning(find: str | None, rank: str | None) -> Pruning | None:
         raise DomainError(f"--prune-by must be entropy or entropy-per-candidate, got {rank!r}")
     if find is None and rank is not None:
         raise DomainError("--prune-by says how --prune ranks; give --prune, too")
-    return None if find is None else Pruning(find=find, rank=(rank or Pruning.rank).replace("-", "_"))  # type: ignore[arg-type]
+    if find is None:
+        return None
+    return Pruning(find=find, rank=(rank or Pruning.rank).replace("-", "_"))  # type: ignore[arg-type]
 
 
 def described(publication: Publication) -> dict[str, Any]:
@@ -288,7 +356,10 @@ def described(publication: Publication) -> dict[str, Any]:
         "n_edges": len(publication.graph.edges),
         "n_findings": len(publication.findings.stated),
         "n_dropped_edges": len(publication.dropped),
-        "cliques": [[publication.names[position] for position in clique] for clique in publication.model.tree.cliques],
+        "cliques": [
+            [publication.names[position] for position in clique]
+            for clique in publication.model.tree.cliques
+        ],
         "largest_misfit": max(publication.model.misfits),
     }
 
@@ -297,7 +368,9 @@ def print_publication(publication: Publication) -> None:
     """What was found, in a few lines."""
     names, graph = publication.names, publication.graph
     if len(names) == 1:
-        say(f"{publication.n_reports:,} reports, epsilon {decimal_up(publication.campaign.loss)}, one attribute: {names[0]}")
+        say(
+            f"{publication.n_reports:,} reports, epsilon {decimal_up(publication.campaign.loss)}, one attribute: {names[0]}"
+        )
         _say_end(publication)
         return
     say(
@@ -306,10 +379,14 @@ def print_publication(publication: Publication) -> None:
     )
     if graph.n_saved:
         say(f"pruning saved the estimation of {graph.n_saved:,} pairs")
-    strongest = table("strongest dependences", graph.measure + ", nats", right=(graph.measure + ", nats",))
+    strongest = table(
+        "strongest dependences", graph.measure + ", nats", right=(graph.measure + ", nats",)
+    )
     for a, b in graph.edges[:5]:
         strength = graph.strengths.get((a, b))
-        shown = why_without_strength(publication, (a, b)) if strength is None else f"{strength:,.4g}"
+        shown = (
+            why_without_strength(publication, (a, b)) if strength is None else f"{strength:,.4g}"
+        )
         strongest.add_row(f"{names[a]} – {names[b]}", shown)
     if graph.edges:
         out.print(strongest)
@@ -317,13 +394,17 @@ def print_publication(publication: Publication) -> None:
         say("no dependence stands out of the noise: the table is made of independent attributes")
     if every := publication.findings.every:
         stated = len(publication.findings.stated)
-        say(f"{stated} of the {len(every)} that the reports show are sure enough to be stated as findings")
+        say(
+            f"{stated} of the {len(every)} that the reports show are sure enough to be stated as findings"
+        )
     if publication.dropped:
         shown = ", ".join(f"{names[a]} – {names[b]}" for a, b in publication.dropped[:5])
         more = f" and {len(publication.dropped) - 5} more" if len(publication.dropped) > 5 else ""
         note(f"note: the cap of {publication.most_cells:,} cells left out {shown}{more}")
     cliques = publication.model.tree.cliques
-    say(f"{len(cliques)} cliques, the largest of {max(joint.size for joint in publication.model.joints):,} cells")
+    say(
+        f"{len(cliques)} cliques, the largest of {max(joint.size for joint in publication.model.joints):,} cells"
+    )
     _say_end(publication)
 
 

@@ -19,11 +19,20 @@ from lopub.release.published_study import study_of
 
 Expression = Annotated[
     str,
-    typer.Argument(metavar="EXPRESSION", help="What is asked, such as \"income == 'high' and age > 40\".", show_default=False),
+    typer.Argument(
+        metavar="EXPRESSION",
+        help="What is asked, such as \"income == 'high' and age > 40\".",
+        show_default=False,
+    ),
 ]
 Given = Annotated[
     str | None,
-    typer.Option("--given", metavar="EXPRESSION", help="Ask among those of whom this holds.", show_default=False),
+    typer.Option(
+        "--given",
+        metavar="EXPRESSION",
+        help="Ask among those of whom this holds.",
+        show_default=False,
+    ),
 ]
 
 
@@ -48,7 +57,9 @@ def query(
     """
     words = [*(sources or ()), *(more or ())]
     if not words and (Path(expression).exists() or "://" in expression):
-        raise typer.BadParameter(f'{expression} is a source; what is asked of it is missing, such as "donates" or "age > 40"')
+        raise typer.BadParameter(
+            f'{expression} is a source; what is asked of it is missing, such as "donates" or "age > 40"'
+        )
     study, described = _opened(words, campaign, round_name)
     with working("asking"):
         answer = study.probability(expression, given=given)
@@ -60,12 +71,18 @@ def query(
         _print(answer)
 
 
-def _opened(words: Sequence[str], campaign: str | None, round_name: str | None) -> tuple[Asking, dict[str, object]]:
+def _opened(
+    words: Sequence[str], campaign: str | None, round_name: str | None
+) -> tuple[Asking, dict[str, object]]:
     """What can be asked, and what it was read from, for programs."""
     if len(words) == 1 and campaign is None and round_name is None and is_publication(words[0]):
         found = Publication.load(words[0])
         if found.counts is None:
-            read_from = {"campaign": found.campaign.id, "n_reports": found.n_reports, "n_repeated": 0}
+            read_from = {
+                "campaign": found.campaign.id,
+                "n_reports": found.n_reports,
+                "n_repeated": 0,
+            }
             return study_of(found), read_from | {"refused": refused_by_reason(found.refused)}
     found_reports = read(resolved(words, campaign, round_name))
     return Study(found_reports.data), found_reports.described()

@@ -15,12 +15,25 @@ def fields_of(wording: Wording) -> Table:
     fields = table(*heads, right=("candidates", "epsilon", *in_all))
     for question in wording.campaign.domain.questions:
         first = question.options[0] if isinstance(question, TickList) else question
-        losses = [wording.campaign.loss_of(first.name), wording.campaign.lifetime_loss_of(first.name)][: 1 + len(in_all)]
+        losses = [
+            wording.campaign.loss_of(first.name),
+            wording.campaign.lifetime_loss_of(first.name),
+        ][: 1 + len(in_all)]
         epsilons = [thousandths_up(loss) for loss in losses]
-        size = f"{len(question.values)} x {first.size}" if isinstance(question, TickList) else str(first.size)
+        size = (
+            f"{len(question.values)} x {first.size}"
+            if isinstance(question, TickList)
+            else str(first.size)
+        )
         values = values_in_short(tuple(wording.label(question, text) for text in question.texts))
         condition = f"\nonly if {question.only_if}" if question.only_if is not None else ""
-        fields.add_row(question.name, first.type if first is question else question.type, size, values + condition, *epsilons)
+        fields.add_row(
+            question.name,
+            first.type if first is question else question.type,
+            size,
+            values + condition,
+            *epsilons,
+        )
     return fields
 
 

@@ -32,14 +32,21 @@ Tables = Annotated[
     ),
 ]
 PageOnly = Annotated[
-    bool, typer.Option("--page-only", help="Measure nothing: make the page again from the csv files in the output.")
+    bool,
+    typer.Option(
+        "--page-only", help="Measure nothing: make the page again from the csv files in the output."
+    ),
 ]
 
 
 def reproduce(
     what: Annotated[
         list[str] | None,
-        typer.Argument(metavar="WHAT", help=f"Any of {', '.join(EXPERIMENTS)}; all unless given.", show_default=False),
+        typer.Argument(
+            metavar="WHAT",
+            help=f"Any of {', '.join(EXPERIMENTS)}; all unless given.",
+            show_default=False,
+        ),
     ] = None,
     data: Annotated[
         Path | None,
@@ -51,13 +58,21 @@ def reproduce(
         ),
     ] = None,
     tables: Tables = None,
-    output: Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the page.")] = Path("reproduction"),
-    quick: Annotated[bool, typer.Option("--quick", help="A small part of everything, in a few minutes.")] = False,
+    output: Annotated[
+        Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the page.")
+    ] = Path("reproduction"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small part of everything, in a few minutes.")
+    ] = False,
     page_only: PageOnly = False,
     workers: Annotated[
         int | None,
         typer.Option(
-            "--workers", metavar="N", help="How many processes; as many as cores unless given.", min=1, show_default=False
+            "--workers",
+            metavar="N",
+            help="How many processes; as many as cores unless given.",
+            min=1,
+            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -73,7 +88,11 @@ def reproduce(
     """
     if page_only:
         made = remake_page(output)
-        tell({"n_cells": 0, "output": str(output), "page": str(made)}, f"nothing measured; read {made}", as_json=as_json)
+        tell(
+            {"n_cells": 0, "output": str(output), "page": str(made)},
+            f"nothing measured; read {made}",
+            as_json=as_json,
+        )
         return
     scale = QUICK if quick else FULL
     chosen = tables_there(data) if tables is None else [name.strip() for name in tables.split(",")]
@@ -85,7 +104,9 @@ def reproduce(
             measured = measure(cells, output, data=data, workers=workers, progress=progress)
     except KeyboardInterrupt:
         n_done = n_kept(cells, output)
-        note(f"stopped: {n_done:,} of {len(cells):,} cells are kept in {output}; run the same command to go on")
+        note(
+            f"stopped: {n_done:,} of {len(cells):,} cells are kept in {output}; run the same command to go on"
+        )
         raise typer.Exit(130) from None
     page = write_tables(measured, output, scale)
     document = {"n_cells": len(cells), "output": str(output), "page": str(page)}

@@ -29,24 +29,46 @@ LONGEST_RECORD = 16 * 2**20
 NO_ANSWER, NOTHING_TICKED = "(no answer)", "(nothing)"
 
 Url = Annotated[
-    str, typer.Argument(metavar="CAMPAIGN_URL", help="The campaign's address: https://HOST/campaigns/ID.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="CAMPAIGN_URL",
+        help="The campaign's address: https://HOST/campaigns/ID.",
+        show_default=False,
+    ),
 ]
 Respondent = Annotated[
-    str, typer.Option("--respondent", metavar="NAME", help="Who answers, where several people share a machine.")
+    str,
+    typer.Option(
+        "--respondent", metavar="NAME", help="Who answers, where several people share a machine."
+    ),
 ]
 Store = Annotated[
     Path | None,
     typer.Option(
-        "--store", metavar="DIR", help="Where the noisy report is kept; ~/.lopub/reports unless given.", show_default=False
+        "--store",
+        metavar="DIR",
+        help="Where the noisy report is kept; ~/.lopub/reports unless given.",
+        show_default=False,
     ),
 ]
-Seconds = Annotated[float, typer.Option("--patience", metavar="SECONDS", help="How long to try, at most.")]
+Seconds = Annotated[
+    float, typer.Option("--patience", metavar="SECONDS", help="How long to try, at most.")
+]
 PlainHttp = Annotated[
     bool,
-    typer.Option("--allow-plain-http", help="Connect without TLS: anybody on the way can read and change what is sent."),
+    typer.Option(
+        "--allow-plain-http",
+        help="Connect without TLS: anybody on the way can read and change what is sent.",
+    ),
 ]
 Cap = Annotated[
-    str | None, typer.Option("--epsilon-cap", metavar="E", help="Refuse a campaign with a larger epsilon.", show_default=False)
+    str | None,
+    typer.Option(
+        "--epsilon-cap",
+        metavar="E",
+        help="Refuse a campaign with a larger epsilon.",
+        show_default=False,
+    ),
 ]
 LifetimeCap = Annotated[
     str | None,
@@ -64,7 +86,9 @@ def send(
     record_file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="RECORD", help="The answers as a JSON object; - reads them from standard input.", show_default=False
+            metavar="RECORD",
+            help="The answers as a JSON object; - reads them from standard input.",
+            show_default=False,
         ),
     ] = None,
     epsilon_cap: Cap = None,
@@ -92,7 +116,13 @@ def send(
         raise typer.BadParameter("--json shows nothing to agree to; add --yes")
     patience = Patience(seconds=seconds)
     campaign = fetch_campaign(url, patience=patience, allow_plain_http=allow_plain_http)
-    client = Client(campaign, epsilon_cap=epsilon_cap, lifetime_cap=lifetime_cap, store=FileStore(store), respondent=respondent)
+    client = Client(
+        campaign,
+        epsilon_cap=epsilon_cap,
+        lifetime_cap=lifetime_cap,
+        store=FileStore(store),
+        respondent=respondent,
+    )
     if nothing := nothing_to_do(client):
         tell(_document(client, campaign) | {"nothing_due": nothing}, nothing, as_json=as_json)
         return
@@ -134,7 +164,9 @@ class Posted:
     def send(self) -> tuple[Report, ...]:
         """Send all that waits; which reports that were."""
         waiting = self.client.waiting()
-        self.n_attempts += self.client.send(self.url, patience=self.patience, allow_plain_http=self.allow_plain_http)
+        self.n_attempts += self.client.send(
+            self.url, patience=self.patience, allow_plain_http=self.allow_plain_http
+        )
         self.reports += waiting
         return waiting
 
@@ -174,7 +206,11 @@ def nothing_to_do(client: Client) -> str:
     if client.due() is not None or client.waiting():
         return ""
     if not days:
-        return "Nothing is sent: the report was withdrawn, and no second one is made." if client.has_begun else ""
+        return (
+            "Nothing is sent: the report was withdrawn, and no second one is made."
+            if client.has_begun
+            else ""
+        )
     following = client.next_round()
     said = (
         f"Nothing is due today: the next round of this device begins on {following}."
@@ -194,9 +230,13 @@ def print_sent(client: Client, reports: Sequence[Report], made_before: bool) -> 
         return
     if made_before and not days:
         say("A report was made here before; it was sent once more, as the same bytes.")
-    of_rounds = f" of the {rounds_from([day_of(report.slot) for report in reports])}" if days else ""
+    of_rounds = (
+        f" of the {rounds_from([day_of(report.slot) for report in reports])}" if days else ""
+    )
     many, it = ("s", "each") if len(reports) > 1 else ("", "it")
-    say(f"Sent: the collector has the noisy report{many}{of_rounds}, and counts {it} once, however often it is sent.")
+    say(
+        f"Sent: the collector has the noisy report{many}{of_rounds}, and counts {it} once, however often it is sent."
+    )
     say("Whether it had come before, the collector does not tell.")
     if days:
         say(f"This device takes part in the {rounds_from(days)}; a round that it misses is lost.")
@@ -218,7 +258,9 @@ def read_record(path: Path | None, *, begun: bool = False) -> dict[str, Any]:
     """The answers. No message says what they are. begun: whether reports of earlier rounds are kept."""
     if path is None:
         why = "a report of a new round is due" if begun else "no report is kept yet"
-        raise DomainError(f"{why}, so RECORD is needed: a JSON object with an answer to every question")
+        raise DomainError(
+            f"{why}, so RECORD is needed: a JSON object with an answer to every question"
+        )
     try:
         with sys.stdin.buffer if str(path) == "-" else open(path, "rb") as file:
             data = file.read(LONGEST_RECORD + 1)
@@ -227,7 +269,9 @@ def read_record(path: Path | None, *, begun: bool = False) -> dict[str, Any]:
     try:
         record = json.loads(data.decode(), object_pairs_hook=members_once)
     except (ValueError, RecursionError):
-        raise DomainError(f"{path} must be JSON in UTF-8, with an answer to every question once") from None
+        raise DomainError(
+            f"{path} must be JSON in UTF-8, with an answer to every question once"
+        ) from None
     if not isinstance(record, dict) or len(data) > LONGEST_RECORD:
         raise DomainError(f"{path} must be one JSON object, with an answer to every question")
     return record
@@ -244,13 +288,20 @@ def candidates_of(campaign: Campaign, record: Mapping[str, Any]) -> tuple[int, .
 # ---- agreeing
 
 
-def agree(wording: Wording, record: Mapping[str, Any] | None, *, agreed: bool, capped: bool) -> None:
+def agree(
+    wording: Wording, record: Mapping[str, Any] | None, *, agreed: bool, capped: bool
+) -> None:
     """Go on where the record fits and the person agrees, and only then. record: None where a permanent answer is kept."""
     campaign = wording.campaign
-    candidates, warning = None if record is None else candidates_of(campaign, record), weakness(campaign)
+    candidates, warning = (
+        None if record is None else candidates_of(campaign, record),
+        weakness(campaign),
+    )
     if agreed:
         if warning and not capped:
-            raise EpsilonTooHigh(f"{warning}; --yes alone does not agree to that: add an --epsilon-cap that allows it")
+            raise EpsilonTooHigh(
+                f"{warning}; --yes alone does not agree to that: add an --epsilon-cap that allows it"
+            )
         if warning:
             note(f"warning: {warning}")
         return
@@ -272,7 +323,9 @@ def agree(wording: Wording, record: Mapping[str, Any] | None, *, agreed: bool, c
 # ---- what a person should see before agreeing
 
 
-def print_campaign(client: Client, wording: Wording, wanted: Sequence[str], made_before: bool) -> None:
+def print_campaign(
+    client: Client, wording: Wording, wanted: Sequence[str], made_before: bool
+) -> None:
     """What is asked, and what it reveals."""
     print_questions(wording)
     if fallback := language_told(wording, wanted):
@@ -294,7 +347,11 @@ def print_questions(wording: Wording) -> None:
         asked = one_line(wording.question(question))
         if question.only_if is not None:
             asked += f" (only if {one_line(str(question.only_if))})"
-        questions.add_row(one_line(question.name), "" if asked == question.name else asked, all_answers(wording, question))
+        questions.add_row(
+            one_line(question.name),
+            "" if asked == question.name else asked,
+            all_answers(wording, question),
+        )
     out.print(questions)
     say(f"\nepsilon {decimal_up(campaign.loss, 3)}: {odds(campaign.loss)}")
     if in_all := lifetime_in_words(campaign):
@@ -311,10 +368,14 @@ def all_answers(wording: Wording, question: Question) -> str:
         return f"a {question.kind}, of which the {question.period} is kept{none}"
     texts = question.values if isinstance(question, TickList) else question.answer_texts
     labels = {text: wording.label(question, text) for text in texts}
-    shown = ", ".join(one_line(text if text == label else f"{text} = {label}") for text, label in labels.items())
+    shown = ", ".join(
+        one_line(text if text == label else f"{text} = {label}") for text, label in labels.items()
+    )
     if isinstance(question, TickList):
         most = f"at most {question.most} of " if question.most else "any of "
-        return f"a list with {most}{shown}{f'; {question.none} alone' if question.none else ''}{none}"
+        return (
+            f"a list with {most}{shown}{f'; {question.none} alone' if question.none else ''}{none}"
+        )
     return shown + none
 
 
@@ -323,7 +384,9 @@ def print_answers(wording: Wording, candidates: tuple[int, ...]) -> None:
     answers, domain = table("your answers", ""), wording.campaign.domain
     code_of = dict(zip(domain.names, candidates, strict=True))
     for question in domain.questions:
-        answers.add_row(one_line(wording.question(question)), one_line(answer_shown(wording, question, code_of)))
+        answers.add_row(
+            one_line(wording.question(question)), one_line(answer_shown(wording, question, code_of))
+        )
     out.print()
     out.print(answers)
     out.print()
@@ -335,7 +398,9 @@ def answer_shown(wording: Wording, question: Question, code_of: Mapping[str, int
     text = first.texts[code_of[first.name]]
     if not isinstance(question, TickList) or text in ("", NOT_APPLICABLE):
         return wording.label(question, text) or NO_ANSWER
-    ticked = [wording.label(question, option.value) for option in question.options if code_of[option.name]]
+    ticked = [
+        wording.label(question, option.value) for option in question.options if code_of[option.name]
+    ]
     return ", ".join(ticked) or NOTHING_TICKED
 
 
@@ -343,7 +408,11 @@ def print_spent(client: Client, campaign: Campaign, made_before: bool) -> None:
     """What was revealed from this store, and what it will be."""
     spent = client.spent()
     counted = made_before or client.has_begun
-    after = "" if counted else f", {decimal_up(total_up([spent.epsilon, campaign.lifetime_loss]), 3)} after this"
+    after = (
+        ""
+        if counted
+        else f", {decimal_up(total_up([spent.epsilon, campaign.lifetime_loss]), 3)} after this"
+    )
     say(f"This store has spent epsilon {decimal_up(spent.epsilon, 3)} of yours so far{after}.")
     if spent.n_unknown:
         say(f"Older reports whose epsilon is not known and not in that sum: {spent.n_unknown}.")
@@ -365,6 +434,14 @@ def what_becomes_of_it(campaign: Campaign) -> str:
     days = ""
     if terms.schedule:
         days = f"Reports are taken from {terms.schedule.opens} to {terms.schedule.closes}{rounds_in_words(campaign)}. "
-    close = f"the close, at most {GRACE_DAYS} days after the last one" if terms.schedule else "the close"
-    kept = f"deleted {terms.retention_days} days after {close}" if terms.retention_days else "kept until somebody deletes them"
+    close = (
+        f"the close, at most {GRACE_DAYS} days after the last one"
+        if terms.schedule
+        else "the close"
+    )
+    kept = (
+        f"deleted {terms.retention_days} days after {close}"
+        if terms.retention_days
+        else "kept until somebody deletes them"
+    )
     return f"{days}Reports are {kept}; nothing is shown of fewer than {terms.min_reports:,}."

@@ -27,11 +27,21 @@ ServedDatabase = Annotated[
 ]
 Host = Annotated[
     str | None,
-    typer.Option("--host", metavar="HOST", help="The address to listen on; 127.0.0.1 unless given.", show_default=False),
+    typer.Option(
+        "--host",
+        metavar="HOST",
+        help="The address to listen on; 127.0.0.1 unless given.",
+        show_default=False,
+    ),
 ]
 Port = Annotated[
     int | None,
-    typer.Option("--port", metavar="PORT", help="The port to listen on; 8000 unless given, 0 for any.", show_default=False),
+    typer.Option(
+        "--port",
+        metavar="PORT",
+        help="The port to listen on; 8000 unless given, 0 for any.",
+        show_default=False,
+    ),
 ]
 Console = Annotated[
     str | None,
@@ -45,7 +55,10 @@ Console = Annotated[
 SettingsFile = Annotated[
     Path | None,
     typer.Option(
-        "--settings", metavar="FILE", help="Settings as TOML; LOPUB_* in the environment overrule them.", show_default=False
+        "--settings",
+        metavar="FILE",
+        help="Settings as TOML; LOPUB_* in the environment overrule them.",
+        show_default=False,
     ),
 ]
 Demo = Annotated[
@@ -88,7 +101,9 @@ def serve(
         store = store_at(settings.database)
         token = filled(store) if demo else ""
         if not demo and not all_grants(store):
-            note(f"note: there is no token yet; to sign in and to manage campaigns: lopub token new --database {store.name}")
+            note(
+                f"note: there is no token yet; to sign in and to manage campaigns: lopub token new --database {store.name}"
+            )
         run(settings, store, token)
 
 

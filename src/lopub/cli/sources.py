@@ -16,7 +16,16 @@ from lopub.cli.console import note, progress_bar, working
 from lopub.cli.database import opened, refuse_without_service
 from lopub.collection.batch import ReportBatch, walk_reports
 from lopub.collection.counts import Counts, is_counts
-from lopub.collection.engines import Engine, FileSource, LocalEngine, OneRound, Several, Source, count_source, report_files
+from lopub.collection.engines import (
+    Engine,
+    FileSource,
+    LocalEngine,
+    OneRound,
+    Several,
+    Source,
+    count_source,
+    report_files,
+)
 from lopub.contract.campaign import Campaign
 from lopub.contract.schedule import day_of
 from lopub.errors import CampaignError, DomainError, Reason, StoreError
@@ -64,14 +73,18 @@ class Found:
 # ---- words
 
 
-def resolved(words: Sequence[str], campaign: str | None = None, round_name: str | None = None) -> Sources:
+def resolved(
+    words: Sequence[str], campaign: str | None = None, round_name: str | None = None
+) -> Sources:
     """What is named by the words, by --campaign and by --round; nothing is read but what tells the campaign."""
     databases = tuple(word for word in words if is_database(word))
     paths = [path for word in words if not is_database(word) for path in _paths(word)]
     campaigns = [path for path in paths if _is_campaign(path)]
     files = [path for path in paths if path not in campaigns]
     if not files and not databases:
-        raise typer.BadParameter("name a source of reports: a file of reports or of counts, a directory of them, or a database")
+        raise typer.BadParameter(
+            "name a source of reports: a file of reports or of counts, a directory of them, or a database"
+        )
     counts = tuple(file for file in files if is_counts(file))
     if len({file.resolve() for file in counts}) < len(counts):
         raise DomainError("a file of counts is named twice, and its reports would count twice")
@@ -87,7 +100,9 @@ def resolved(words: Sequence[str], campaign: str | None = None, round_name: str 
 
 
 def _slot(campaign: Campaign, round_name: str) -> int:
-    from lopub.release.rounds import rounds_of  # with all that a publication needs, and few commands do
+    from lopub.release.rounds import (
+        rounds_of,
+    )  # with all that a publication needs, and few commands do
 
     return rounds_of(campaign)[0].round_named(round_name)
 
@@ -103,7 +118,9 @@ def _paths(word: str) -> list[Path]:
         return [counts]
     found = report_files([word])
     if len(found) > 1 and len({is_counts(path) for path in found}) > 1:
-        raise StoreError(f"{word} has files of reports and files of counts, which may be of the same reports; name the files")
+        raise StoreError(
+            f"{word} has files of reports and files of counts, which may be of the same reports; name the files"
+        )
     return found
 
 
@@ -115,7 +132,9 @@ def _counts_in(directory: Path) -> Path | None:
     if not is_publication(directory):
         return None
     if not (counts := directory / COUNTS).exists():
-        raise StoreError(f"{directory} was published without its counts; only `lopub query` can ask it")
+        raise StoreError(
+            f"{directory} was published without its counts; only `lopub query` can ask it"
+        )
     return counts
 
 
@@ -138,7 +157,11 @@ def _named(words: Sequence[str]) -> Campaign | str | None:
     if not words:
         return None
     word = words[0].rstrip("….")
-    return word.lower() if ID.fullmatch(word) and not os.path.exists(words[0]) else Campaign.load(Path(words[0]))
+    return (
+        word.lower()
+        if ID.fullmatch(word) and not os.path.exists(words[0])
+        else Campaign.load(Path(words[0]))
+    )
 
 
 def _brought(files: Sequence[Path], databases: Sequence[str], campaign_id: str | None) -> Campaign:
@@ -149,11 +172,15 @@ def _brought(files: Sequence[Path], databases: Sequence[str], campaign_id: str |
         except CampaignError:
             continue
         if campaign_id is not None and not own.id.startswith(campaign_id):
-            raise CampaignError(f"{file} is of campaign {own.id[:16]}…, whose id does not begin with {campaign_id}")
+            raise CampaignError(
+                f"{file} is of campaign {own.id[:16]}…, whose id does not begin with {campaign_id}"
+            )
         return own
     if databases:
         return _campaign_of_database(databases[0], campaign_id)
-    raise CampaignError(f"{files[0]} does not say which campaign it is of; name the campaign file before it, or with --campaign")
+    raise CampaignError(
+        f"{files[0]} does not say which campaign it is of; name the campaign file before it, or with --campaign"
+    )
 
 
 def _campaign_in(file: Path) -> Campaign:
@@ -182,8 +209,12 @@ def read(sources: Sources, *, counts_suffice: bool = False) -> Found:
     """All reports, each once; or their counts, where these suffice, or some source holds nothing else: then reports are never
     held all at once. With notes on what was left out."""
     if sources.databases and sources.reports:
-        raise DomainError("name either files of reports or databases; `lopub count` can add up both")
-    data = counted(sources, LocalEngine()) if counts_suffice or sources.counts else _batch_in(sources)
+        raise DomainError(
+            "name either files of reports or databases; `lopub count` can add up both"
+        )
+    data = (
+        counted(sources, LocalEngine()) if counts_suffice or sources.counts else _batch_in(sources)
+    )
     if sources.slot is not None and isinstance(data, ReportBatch):
         data = data.of_round(sources.slot)
     found = Found(data=data, n_repeated=data.n_repeated)
@@ -191,9 +222,18 @@ def read(sources: Sources, *, counts_suffice: bool = False) -> Found:
     return found
 
 
-def counted(sources: Sources, engine: Engine, *, n_partitions: int | None = None, trusted_distinct: bool = False) -> Counts:
+def counted(
+    sources: Sources,
+    engine: Engine,
+    *,
+    n_partitions: int | None = None,
+    trusted_distinct: bool = False,
+) -> Counts:
     """The counts of all sources, added up. trusted_distinct: nobody looks for repeated reports, as nobody does in one store."""
-    parts = [_of_round(Counts.load(file, sources.campaign), sources.slot, file) for file in sources.counts]
+    parts = [
+        _of_round(Counts.load(file, sources.campaign), sources.slot, file)
+        for file in sources.counts
+    ]
     if sources.reports or sources.databases:
         is_one_store = not sources.reports and len(sources.databases) == 1
         with progress_bar("counting") as progress:
@@ -212,7 +252,9 @@ def counted(sources: Sources, engine: Engine, *, n_partitions: int | None = None
 def _of_round(counts: Counts, slot: int | None, file: Path) -> Counts:
     """Counts do not tell rounds apart; they are taken where they are of the one that is asked for."""
     if slot is not None and counts.slots != (slot, slot):
-        raise DomainError(f"{file} has counts that are not of the round from {day_of(slot)} alone; --round needs the reports")
+        raise DomainError(
+            f"{file} has counts that are not of the round from {day_of(slot)} alone; --round needs the reports"
+        )
     return counts
 
 
@@ -230,7 +272,9 @@ def _source(sources: Sources) -> Source:
 def _batch_in(sources: Sources) -> ReportBatch:
     """All reports, each once, in memory."""
     with working("reading reports"):
-        batches = [ReportBatch.load(file, sources.campaign) for file in sources.reports] or _batches_in_databases(sources)
+        batches = [
+            ReportBatch.load(file, sources.campaign) for file in sources.reports
+        ] or _batches_in_databases(sources)
         return batches[0] if len(batches) == 1 else ReportBatch.concatenated(batches)
 
 
@@ -251,7 +295,9 @@ def note_left_out(refused: Mapping[Reason, int], n_repeated: int = 0) -> None:
     for reason, n in sorted(refused.items()):
         note(f"note: {n:,} {'report was' if n == 1 else 'reports were'} left out ({reason})")
     if n_repeated:
-        note(f"note: {n_repeated:,} repeated {'report was' if n_repeated == 1 else 'reports were'} counted once")
+        note(
+            f"note: {n_repeated:,} repeated {'report was' if n_repeated == 1 else 'reports were'} counted once"
+        )
 
 
 def refused_by_reason(refused: Mapping[Reason, int]) -> dict[str, int]:

@@ -12,16 +12,26 @@ from lopub.cli.options import AsJson, Database
 if TYPE_CHECKING:
     from lopub.service.tokens import Grant
 
-app = typer.Typer(no_args_is_help=True, help="Make, list and revoke the tokens that manage a collector's campaigns over HTTP.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Make, list and revoke the tokens that manage a collector's campaigns over HTTP.",
+)
 
 
 @app.command()
 def new(
     database: Database = DEFAULT,
     scope: Annotated[
-        str, typer.Option("--scope", metavar="SCOPE", help="read (lists and counts) or manage (also open and close).")
+        str,
+        typer.Option(
+            "--scope",
+            metavar="SCOPE",
+            help="read (lists and counts) or manage (also open and close).",
+        ),
     ] = "manage",
-    days: Annotated[int, typer.Option("--days", metavar="N", help="For how many days it is valid.")] = 30,
+    days: Annotated[
+        int, typer.Option("--days", metavar="N", help="For how many days it is valid.")
+    ] = 30,
     as_json: AsJson = False,
 ) -> None:
     """Make a token and print it, once: only its hash is kept.
@@ -36,7 +46,9 @@ def new(
         token = new_token(store, scope=scope, days=days)
         grant = grant_of(store, token)
     tell({"token": token} | (described(grant) if grant else {}), token, as_json=as_json)
-    note(f"note: this is the only time that the token is shown; it is valid for {days} days, scope {scope}")
+    note(
+        f"note: this is the only time that the token is shown; it is valid for {days} days, scope {scope}"
+    )
 
 
 @app.command("list")
@@ -56,7 +68,9 @@ def list_tokens(database: Database = DEFAULT, as_json: AsJson = False) -> None:
         return
     shown = table("token", "scope", "expires")
     for grant in grants:
-        shown.add_row(grant.name, grant.scope, f"{_day(grant)} (expired)" if grant.expired else _day(grant))
+        shown.add_row(
+            grant.name, grant.scope, f"{_day(grant)} (expired)" if grant.expired else _day(grant)
+        )
     if grants:
         out.print(shown)
     else:
@@ -65,7 +79,10 @@ def list_tokens(database: Database = DEFAULT, as_json: AsJson = False) -> None:
 
 @app.command()
 def revoke(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name in `lopub token list`.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Its name in `lopub token list`.", show_default=False),
+    ],
     database: Database = DEFAULT,
     as_json: AsJson = False,
 ) -> None:
@@ -84,7 +101,12 @@ def revoke(
 
 def described(grant: "Grant") -> dict[str, object]:
     """What is known of a token, for programs."""
-    return {"name": grant.name, "scope": grant.scope, "expires": _day(grant), "expired": grant.expired}
+    return {
+        "name": grant.name,
+        "scope": grant.scope,
+        "expires": _day(grant),
+        "expired": grant.expired,
+    }
 
 
 def _day(grant: "Grant") -> str:

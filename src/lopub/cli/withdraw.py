@@ -38,7 +38,13 @@ def withdraw(
     ]
     if client.rounds():
         own = rounds_from([day_of(report.slot) for report in client.reports()])
-        lines[0] = f"Withdrawn: the collector does not count what was sent in the {own}, and refuses it where it is on its way."
-        lines[1] = "The collector may have seen it, so the epsilon of the whole series stays in what this store has spent."
-        lines.append("`lopub send` still makes a report in a later round of this device; do not run it if that is not wanted.")
+        lines[0] = (
+            f"Withdrawn: the collector does not count what was sent in the {own}, and refuses it where it is on its way."
+        )
+        lines[1] = (
+            "The collector may have seen it, so the epsilon of the whole series stays in what this store has spent."
+        )
+        lines.append(
+            "`lopub send` still makes a report in a later round of this device; do not run it if that is not wanted."
+        )
     tell({"campaign": campaign.id, "n_attempts": n_attempts}, *lines, as_json=as_json)

@@ -17,13 +17,25 @@ def worker(
     files: Annotated[
         Path | None,
         typer.Option(
-            "--files", metavar="DIR", help="Where results go: the directory that the console reads.", show_default=False
+            "--files",
+            metavar="DIR",
+            help="Where results go: the directory that the console reads.",
+            show_default=False,
         ),
     ] = None,
     name: Annotated[
-        str, typer.Option("--name", metavar="NAME", hidden=True, help="Take up at once what one of this name held.")
+        str,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            hidden=True,
+            help="Take up at once what one of this name held.",
+        ),
     ] = "",
-    child: Annotated[bool, typer.Option("--child", hidden=True, help="End with the process that started this one.")] = False,
+    child: Annotated[
+        bool,
+        typer.Option("--child", hidden=True, help="End with the process that started this one."),
+    ] = False,
 ) -> None:
     """Do the jobs that the console asks for (publish, plan, export, back up, delete) until stopped (SIGTERM or Ctrl-C).
 
@@ -46,4 +58,6 @@ def worker(
             signal.signal(number, lambda number, _: stopping.append(number))
         parent = os.getppid()
         say(f"working for {store.name}, results in {home}")
-        Worker(store, database, home, name=name).run(lambda: bool(stopping) or (child and os.getppid() != parent))
+        Worker(store, database, home, name=name).run(
+            lambda: bool(stopping) or (child and os.getppid() != parent)
+        )

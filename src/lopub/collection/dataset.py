@@ -53,13 +53,19 @@ class Dataset(Shown):
 
     def __post_init__(self) -> None:
         if self.codes.ndim != 2 or self.codes.shape[1] != len(self.domain):
-            raise DomainError(f"codes must have {len(self.domain)} columns, one per attribute, got shape {self.codes.shape}")
+            raise DomainError(
+                f"codes must have {len(self.domain)} columns, one per attribute, got shape {self.codes.shape}"
+            )
         if not np.issubdtype(self.codes.dtype, np.integer):
             raise DomainError(f"codes must be integers, got an array of {self.codes.dtype}")
         for attribute, column in zip(self.domain.attributes, self.codes.T, strict=True):
             if len(column) and not 0 <= int(column.min()) <= int(column.max()) < attribute.size:
-                raise DomainError(f"attribute {attribute.name!r} has {attribute.size} candidates; a record names another one")
-        codes = np.asfortranarray(self.codes, dtype=np.uint16).view()  # a view: the owner may still write
+                raise DomainError(
+                    f"attribute {attribute.name!r} has {attribute.size} candidates; a record names another one"
+                )
+        codes = np.asfortranarray(
+            self.codes, dtype=np.uint16
+        ).view()  # a view: the owner may still write
         codes.flags.writeable = False
         object.__setattr__(self, "codes", codes)
 
@@ -78,7 +84,11 @@ class Dataset(Shown):
             yield answered(self.domain, cells) if self.domain.has_rules else cells
 
     def __repr__(self) -> str:
-        return one_line(self, f"{len(self):,} records", f"{len(self.domain)} attributes: {few(self.domain.names)}")
+        return one_line(
+            self,
+            f"{len(self):,} records",
+            f"{len(self.domain)} attributes: {few(self.domain.names)}",
+        )
 
     def blocks(self, n: int) -> Iterator["Dataset"]:
         """The records in parts of so many, one after the other; at least one part, if an empty one."""
@@ -92,7 +102,9 @@ class Dataset(Shown):
         """How many records fall into each cell of these attributes; one axis per attribute."""
         positions = self.domain.positions(names)
         shape = tuple(self.domain.sizes[position] for position in positions)
-        cells = np.ravel_multi_index(tuple(self.codes[:, position] for position in positions), shape)
+        cells = np.ravel_multi_index(
+            tuple(self.codes[:, position] for position in positions), shape
+        )
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
 
     # ---- in
@@ -136,7 +148,12 @@ class Dataset(Shown):
 
     def to_arrow(self) -> pa.Table:
         """The records as texts, one dictionary-encoded column per attribute; missing answers are null."""
-        return pa.table({a.name: _decoded_column(self.codes[:, i], a) for i, a in enumerate(self.domain.attributes)})
+        return pa.table(
+            {
+                a.name: _decoded_column(self.codes[:, i], a)
+                for i, a in enumerate(self.domain.attributes)
+            }
+        )
 
     def _repr_html_(self) -> str:
         """Never an answer: whose records these are, nobody knows here."""
@@ -146,10 +163,14 @@ class Dataset(Shown):
         """Write the records, whole or not at all: as texts where the name ends in .csv or .csv.gz, with types where it ends in
         .parquet. An existing file is refused unless forced."""
         if not str(path).endswith(ENDINGS):
-            raise StoreError(f"{path} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}: it will hold a table of records")
+            raise StoreError(
+                f"{path} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}: it will hold a table of records"
+            )
         with whole_file(Path(path), force=force) as part, open(part, "wb") as file:
             if str(path).endswith(".parquet"):
-                write_parquet(file, (typed(block.to_arrow(), self.domain) for block in self.blocks(ROW_GROUP)))
+                write_parquet(
+                    file, (typed(block.to_arrow(), self.domain) for block in self.blocks(ROW_GROUP))
+                )
             elif str(path).endswith(".gz"):
                 with gzip.GzipFile(fileobj=file, mode="wb", mtime=0, filename="") as packed:
                     write_csv(packed, (block._texts() for block in self.blocks(LINES_AT_ONCE)))
@@ -159,7 +180,12 @@ class Dataset(Shown):
     def _texts(self) -> pa.Table:
         """The records as plain texts; a missing answer is the empty one."""
         texts = {a.name: pa.array(a.texts, pa.string()) for a in self.domain}
-        return pa.table({name: own.take(pa.array(self.codes[:, i])) for i, (name, own) in enumerate(texts.items())})
+        return pa.table(
+            {
+                name: own.take(pa.array(self.codes[:, i]))
+                for i, (name, own) in enumerate(texts.items())
+            }
+        )
 
 
 def _some(names: Sequence[str], most: int = 12) -> str:
@@ -202,7 +228,9 @@ def typed(table: pa.Table, domain: Domain) -> pa.Table:
 def _read_parquet(path: str | Path) -> pa.Table:
     with reading(path, f"{path} is not a Parquet file, or a damaged one"), open(path, "rb") as file:
         table = pa.parquet.read_table(file)
-        return table.rename_columns(table.column_names)  # as they are; but in a damaged file they are not text
+        return table.rename_columns(
+            table.column_names
+        )  # as they are; but in a damaged file they are not text
 
 
 def read_texts(path: str | Path) -> pa.Table:
@@ -211,11 +239,15 @@ def read_texts(path: str | Path) -> pa.Table:
     if not data.strip():
         raise DomainError(f"{path} is empty")
     kind = kind_of(data)
-    if kind in ("a Parquet file", "a SQLite database") or (kind == "JSON" and data.rstrip().endswith((b"}", b"]"))):
+    if kind in ("a Parquet file", "a SQLite database") or (
+        kind == "JSON" and data.rstrip().endswith((b"}", b"]"))
+    ):
         raise DomainError(f"{path} is not a csv table, but {kind}")
     if (wrong := _first_wrong_byte(data)) is not None:
         line = data[:wrong].count(b"\n") + 1
-        raise DomainError(f"{path} is not UTF-8 text: line {line} has a byte that is not; save it as UTF-8")
+        raise DomainError(
+            f"{path} is not UTF-8 text: line {line} has a byte that is not; save it as UTF-8"
+        )
     data = data if data.endswith((b"\n", b"\r")) else data + b"\n"
     names = _header(data, path)
     ragged: list[pa.csv.InvalidRow] = []
@@ -229,15 +261,21 @@ def read_texts(path: str | Path) -> pa.Table:
             _stream(data),
             read_options=pa.csv.ReadOptions(use_threads=False),
             parse_options=pa.csv.ParseOptions(
-                newlines_in_values=b'"' in data, invalid_row_handler=remember, ignore_empty_lines=len(names) > 1
+                newlines_in_values=b'"' in data,
+                invalid_row_handler=remember,
+                ignore_empty_lines=len(names) > 1,
             ),
-            convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+            convert_options=pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
         )
     except pa.ArrowInvalid:
         raise DomainError(f"{path} is not a csv table; is a quotation mark left open?") from None
     if ragged:
         line = _line_of_ragged_row(data, len(names)) or ragged[0].number
-        raise DomainError(f"{path}: line {line} has {ragged[0].actual_columns} fields, the header has {len(names)}")
+        raise DomainError(
+            f"{path}: line {line} has {ragged[0].actual_columns} fields, the header has {len(names)}"
+        )
     if not len(table):
         raise DomainError(f"{path} has a header but no records")
     return table
@@ -294,7 +332,10 @@ def _header(data: bytes, path: str | Path) -> list[str]:
 
 def looks_coded(columns: Sequence[pa.ChunkedArray], domain: Domain) -> bool:
     """Whether every column holds candidate numbers, and at least one holds a text that is none of its values."""
-    pairs = [(column.unique().to_pylist(), attribute) for column, attribute in zip(columns, domain.attributes, strict=True)]
+    pairs = [
+        (column.unique().to_pylist(), attribute)
+        for column, attribute in zip(columns, domain.attributes, strict=True)
+    ]
     if not all(_fits(texts, attribute, _code_of_text) for texts, attribute in pairs):
         return False
     return not all(_fits(texts, attribute, _index_of_text) for texts, attribute in pairs)
@@ -317,7 +358,11 @@ def _index(attribute: Attribute, value: Value) -> int:
 def _index_of_value(attribute: Attribute, value: Any) -> int:
     """A value as frames hold it: texts may stand for anything, and numbers and booleans for texts."""
     if isinstance(value, date | time):  # a datetime is a date
-        value = value.isoformat(timespec="seconds") if isinstance(value, datetime | time) else value.isoformat()
+        value = (
+            value.isoformat(timespec="seconds")
+            if isinstance(value, datetime | time)
+            else value.isoformat()
+        )
     if isinstance(value, str):
         return _index_of_text(attribute, value)
     if attribute.type == "string" and value is not None:
@@ -329,7 +374,9 @@ def _index_of_value(attribute: Attribute, value: Any) -> int:
 
 def _code_of_text(attribute: Attribute, text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 8 and int(text) < attribute.size):
-        raise DomainError(f"attribute {attribute.name!r} takes candidate numbers below {attribute.size}; this text is not one")
+        raise DomainError(
+            f"attribute {attribute.name!r} takes candidate numbers below {attribute.size}; this text is not one"
+        )
     return int(text)
 
 
@@ -359,14 +406,18 @@ def _coded(columns: Sequence[pa.ChunkedArray], domain: Domain, read: Read, where
     return np.asfortranarray(np.stack(coded, axis=1))
 
 
-def _coded_column(column: pa.ChunkedArray, attribute: Attribute, read: Read) -> tuple[NDArray[np.uint16], list[str]]:
+def _coded_column(
+    column: pa.ChunkedArray, attribute: Attribute, read: Read
+) -> tuple[NDArray[np.uint16], list[str]]:
     """Look every distinct value up once; and what is wrong with which records."""
     if pa.types.is_dictionary(column.type):  # its own dictionary may hold what no record says
         column = column.cast(column.type.value_type)
     try:
         encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     except pa.ArrowNotImplementedError:
-        raise DomainError(f"attribute {attribute.name!r} cannot be read from a column of {column.type}") from None
+        raise DomainError(
+            f"attribute {attribute.name!r} cannot be read from a column of {column.type}"
+        ) from None
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     indices = encoded.indices.to_numpy(zero_copy_only=False)
@@ -377,7 +428,10 @@ def _coded_column(column: pa.ChunkedArray, attribute: Attribute, read: Read) -> 
             lookup[i] = read(attribute, value)
         except DomainError as error:
             wrong.setdefault(str(error), []).append(i)
-    mistakes = [f"{records_named(np.flatnonzero(np.isin(indices, which)))}: {text}" for text, which in wrong.items()]
+    mistakes = [
+        f"{records_named(np.flatnonzero(np.isin(indices, which)))}: {text}"
+        for text, which in wrong.items()
+    ]
     return lookup[indices], mistakes
 
 
@@ -386,6 +440,10 @@ def _decoded_column(codes: NDArray[np.uint16], attribute: Attribute) -> pa.Dicti
     missing = codes == attribute.missing_index if attribute.missing else None
     texts, places = attribute.answer_texts, codes.astype(np.int32)
     if attribute.only_if is not None:
-        places = np.where(codes == attribute.not_applicable_index, len(texts), places).astype(np.int32)
+        places = np.where(codes == attribute.not_applicable_index, len(texts), places).astype(
+            np.int32
+        )
         texts = (*texts, NOT_APPLICABLE)
-    return pa.DictionaryArray.from_arrays(pa.array(places, mask=missing), pa.array(texts, pa.string()), ordered=attribute.ordered)
+    return pa.DictionaryArray.from_arrays(
+        pa.array(places, mask=missing), pa.array(texts, pa.string()), ordered=attribute.ordered
+    )

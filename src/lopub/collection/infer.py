@@ -7,7 +7,17 @@ from typing import Literal
 
 from lopub.collection.dataset import read_texts
 from lopub.contract.canonical import decimal_text
-from lopub.contract.domain import INTEGER, NUMBER, Attribute, Binned, Boolean, Categorical, Domain, IntegerRange, names_of
+from lopub.contract.domain import (
+    INTEGER,
+    NUMBER,
+    Attribute,
+    Binned,
+    Boolean,
+    Categorical,
+    Domain,
+    IntegerRange,
+    names_of,
+)
 from lopub.contract.texts import normalize
 from lopub.errors import DomainError, checks_options
 
@@ -39,7 +49,9 @@ def infer_domain(
     names = list(names_of(columns)) if columns is not None else table.column_names
     for name in names:
         if name not in table.column_names:
-            raise DomainError(f"{path} has no column {name!r}; its columns are {', '.join(table.column_names[:12])}")
+            raise DomainError(
+                f"{path} has no column {name!r}; its columns are {', '.join(table.column_names[:12])}"
+            )
     distinct = {name: table[name].unique().to_pylist() for name in names}
     return domain_of_texts(distinct, order=order, most_candidates=most_candidates, n_bins=n_bins)
 
@@ -52,7 +64,12 @@ def domain_of_texts(
     n_bins: int = N_BINS,
 ) -> Domain:
     """The same from the different texts of each column."""
-    return Domain(tuple(_inferred(name, texts, order, most_candidates, n_bins) for name, texts in distinct.items()))
+    return Domain(
+        tuple(
+            _inferred(name, texts, order, most_candidates, n_bins)
+            for name, texts in distinct.items()
+        )
+    )
 
 
 def _inferred(name: str, texts: Sequence[str], order: Order, most: int, n_bins: int) -> Attribute:
@@ -61,18 +78,32 @@ def _inferred(name: str, texts: Sequence[str], order: Order, most: int, n_bins: 
     if answers and set(answers) <= _TRUTH:
         return Boolean(name=name, missing=missing)
     if len(answers) + missing < 2:
-        raise DomainError(f"column {name!r} holds a single value; there is nothing to ask: leave it out with --columns")
+        raise DomainError(
+            f"column {name!r} holds a single value; there is nothing to ask: leave it out with --columns"
+        )
     if answers and all(INTEGER.fullmatch(text) for text in answers):
         numbers = [int(text) for text in answers]
         if max(numbers) - min(numbers) < 2 * n_bins:
-            return IntegerRange(name=name, minimum=min(numbers), maximum=max(numbers), missing=missing)
-    if answers and all(NUMBER.fullmatch(text) for text in answers) and not (missing and len(set(map(float, answers))) == 1):
-        return Binned(name=name, edges=_equal_width([float(text) for text in answers], n_bins, name), missing=missing)
+            return IntegerRange(
+                name=name, minimum=min(numbers), maximum=max(numbers), missing=missing
+            )
+    if (
+        answers
+        and all(NUMBER.fullmatch(text) for text in answers)
+        and not (missing and len(set(map(float, answers))) == 1)
+    ):
+        return Binned(
+            name=name,
+            edges=_equal_width([float(text) for text in answers], n_bins, name),
+            missing=missing,
+        )
     if len(answers) > most:
         raise DomainError(
             f"column {name!r} has {len(answers):,} different values; at most {most:,} can be candidates: leave it out or bin it"
         )
-    return Categorical(name=name, values=tuple(sorted(answers) if order == "natural" else answers), missing=missing)
+    return Categorical(
+        name=name, values=tuple(sorted(answers) if order == "natural" else answers), missing=missing
+    )
 
 
 def _equal_width(numbers: Sequence[float], n_bins: int, name: str) -> tuple[str, ...]:
@@ -80,6 +111,8 @@ def _equal_width(numbers: Sequence[float], n_bins: int, name: str) -> tuple[str,
     if low == high:
         raise DomainError(f"column {name!r} has a single value; there is nothing to ask")
     width = (high - low) / n_bins
-    digits = max(0, 2 - math.floor(math.log10(width))) if math.isfinite(width) else 0  # edges that people can read
+    digits = (
+        max(0, 2 - math.floor(math.log10(width))) if math.isfinite(width) else 0
+    )  # edges that people can read
     inner = (round(low + width * i, digits) for i in range(1, n_bins))
     return tuple(decimal_text(edge, name) for edge in (low, *inner, high))

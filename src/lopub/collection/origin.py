@@ -27,7 +27,10 @@ class Origin:
             return cls()
         found = json.loads(text)
         known = {"is_simulated": bool, "n_withdrawn": int}
-        if not isinstance(found, dict) or {key: type(value) for key, value in found.items()} != known:
+        if (
+            not isinstance(found, dict)
+            or {key: type(value) for key, value in found.items()} != known
+        ):
             raise ValueError("no such origin")
         if found["n_withdrawn"] < 0:
             raise ValueError("fewer than none withdrawn")

@@ -21,7 +21,9 @@ def answered(domain: Domain, cells: Mapping[str, Value]) -> dict[str, Value | Se
         if question.only_if is None or cells[first] != NOT_APPLICABLE:
             record[question.name] = cells[first]
             if isinstance(question, TickList) and cells[first] is not None:
-                record[question.name] = [option.value for option in question.options if cells[option.name]]
+                record[question.name] = [
+                    option.value for option in question.options if cells[option.name]
+                ]
     return record
 
 
@@ -32,18 +34,29 @@ def ruled(codes: Codes, domain: Domain, where: str) -> Codes:
         return codes
     for question in domain.questions:
         if question.only_if is not None and question.not_applicable_index is not None:
-            applies, columns = holding(domain, question.only_if, codes), columns_of(domain, question)
+            applies, columns = (
+                holding(domain, question.only_if, codes),
+                columns_of(domain, question),
+            )
             empty = (codes[:, columns] == question.missing_index) & ~applies[:, None]
             codes[:, columns] = np.where(empty, question.not_applicable_index, codes[:, columns])
     if wrong := contradictions(domain, codes):
         asked = {question.name: question for question in domain.questions}
-        kinds = ((name, said, rows) for name in wrong for said, rows in _kinds(domain, asked[name], codes, wrong[name]))
-        mistakes = [f"{records_named(np.flatnonzero(rows))}: {name!r} {said}" for name, said, rows in kinds]
+        kinds = (
+            (name, said, rows)
+            for name in wrong
+            for said, rows in _kinds(domain, asked[name], codes, wrong[name])
+        )
+        mistakes = [
+            f"{records_named(np.flatnonzero(rows))}: {name!r} {said}" for name, said, rows in kinds
+        ]
         raise DomainError(all_of(mistakes, where))
     return codes
 
 
-def _kinds(domain: Domain, question: Question, codes: Codes, wrong: Rows) -> Iterator[tuple[str, Rows]]:
+def _kinds(
+    domain: Domain, question: Question, codes: Codes, wrong: Rows
+) -> Iterator[tuple[str, Rows]]:
     """What is wrong with the answers to a question, and in which records; each record is told of once."""
     own = codes[:, columns_of(domain, question)]
     for said, rows in _contradicted(domain, question, codes, own):
@@ -54,7 +67,9 @@ def _kinds(domain: Domain, question: Question, codes: Codes, wrong: Rows) -> Ite
         yield "is answered in part", wrong
 
 
-def _contradicted(domain: Domain, question: Question, codes: Codes, own: Codes) -> Iterator[tuple[str, Rows]]:
+def _contradicted(
+    domain: Domain, question: Question, codes: Codes, own: Codes
+) -> Iterator[tuple[str, Rows]]:
     if question.only_if is not None:
         absent = (own == question.not_applicable_index).any(axis=1)
         applies = holding(domain, question.only_if, codes)

@@ -41,8 +41,13 @@ class Shown(ABC):
 
     def _repr_html_(self) -> str:
         table = self.to_arrow()
-        rows = ([_cell(value) for value in row.values()] for row in table.slice(0, MOST_SHOWN).to_pylist())
-        more = f"<p>… and {len(table) - MOST_SHOWN:,} more rows</p>" if len(table) > MOST_SHOWN else ""
+        rows = (
+            [_cell(value) for value in row.values()]
+            for row in table.slice(0, MOST_SHOWN).to_pylist()
+        )
+        more = (
+            f"<p>… and {len(table) - MOST_SHOWN:,} more rows</p>" if len(table) > MOST_SHOWN else ""
+        )
         return html_table(table.column_names, rows) + more
 
 

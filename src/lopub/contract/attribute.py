@@ -14,7 +14,13 @@ from typing import ClassVar
 
 from lopub.contract.canonical import LARGEST_INTEGER, Json, without_defaults
 from lopub.contract.condition import LISTED, Comparison, Condition
-from lopub.contract.texts import check_text, check_texts, composed_or_empty, composed_texts, one_line
+from lopub.contract.texts import (
+    check_text,
+    check_texts,
+    composed_or_empty,
+    composed_texts,
+    one_line,
+)
 from lopub.errors import CampaignError, DomainError
 
 MOST_CANDIDATES = 2**16
@@ -51,13 +57,19 @@ class Attribute(ABC):
     """When the question applies; None: always."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", check_text(self.name, "an attribute's name", CampaignError))
+        object.__setattr__(
+            self, "name", check_text(self.name, "an attribute's name", CampaignError)
+        )
         composed_texts(self, "title", "question", "description")
         n = self.size
         if n < 2:
-            raise DomainError(f"attribute {self.name!r} has {n} candidates; with fewer than 2 there is nothing to ask")
+            raise DomainError(
+                f"attribute {self.name!r} has {n} candidates; with fewer than 2 there is nothing to ask"
+            )
         if n > MOST_CANDIDATES:
-            raise DomainError(f"attribute {self.name!r} has {n:,} candidates; at most {MOST_CANDIDATES:,} are allowed: use bins")
+            raise DomainError(
+                f"attribute {self.name!r} has {n:,} candidates; at most {MOST_CANDIDATES:,} are allowed: use bins"
+            )
 
     def __repr__(self) -> str:
         return one_line(self, repr(self.name), f"{self.size} candidates")
@@ -83,12 +95,20 @@ class Attribute(ABC):
     @cached_property
     def candidates(self) -> tuple[Value, ...]:
         """The answers in order; then None for a missing one and NOT_APPLICABLE, each where there is such a candidate."""
-        return self.answers + ((None,) if self.missing else ()) + ((NOT_APPLICABLE,) if self.only_if else ())
+        return (
+            self.answers
+            + ((None,) if self.missing else ())
+            + ((NOT_APPLICABLE,) if self.only_if else ())
+        )
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """One text per candidate; the missing one is the empty text."""
-        return self.answer_texts + (("",) if self.missing else ()) + ((NOT_APPLICABLE,) if self.only_if else ())
+        return (
+            self.answer_texts
+            + (("",) if self.missing else ())
+            + ((NOT_APPLICABLE,) if self.only_if else ())
+        )
 
     @property
     def size(self) -> int:
@@ -126,7 +146,9 @@ class Attribute(ABC):
         if value is not None:
             return self._answer_index(value)
         if not self.missing:
-            raise DomainError(f"attribute {self.name!r} has no answer, and the campaign does not take a missing one")
+            raise DomainError(
+                f"attribute {self.name!r} has no answer, and the campaign does not take a missing one"
+            )
         return self._n_answers
 
     def parse(self, text: str) -> Value:
@@ -149,28 +171,51 @@ class Attribute(ABC):
     def _side(self, operator: str, value: Value) -> range:
         """The answers on one side of a value."""
         if operator == "includes" or not self.ordered:
-            wanted = "a list of options" if operator == "includes" else "ordered answers, numbers or dates"
-            raise DomainError(f"attribute {self.name!r} cannot be compared by {operator}, which needs {wanted}")
+            wanted = (
+                "a list of options"
+                if operator == "includes"
+                else "ordered answers, numbers or dates"
+            )
+            raise DomainError(
+                f"attribute {self.name!r} cannot be compared by {operator}, which needs {wanted}"
+            )
         at = self._compared(value)
         starts = {"atLeast": at, "above": at + 1}
         ends = {"atMost": at + 1, "below": at}
         return range(starts.get(operator, 0), ends.get(operator, self._n_answers))
 
     def _unlisted(self) -> DomainError:
-        allowed = few(tuple(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…" for text in self.answer_texts))
-        return DomainError(f"attribute {self.name!r} does not list this value ({self.size} candidates): it takes {allowed}")
+        allowed = few(
+            tuple(
+                text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+                for text in self.answer_texts
+            )
+        )
+        return DomainError(
+            f"attribute {self.name!r} does not list this value ({self.size} candidates): it takes {allowed}"
+        )
 
     def _wrong_type(self, wanted: str, value: object) -> DomainError:
         return DomainError(f"attribute {self.name!r} takes {wanted}, got {type(value).__name__}")
 
     def to_json(self) -> dict[str, Json]:
         """The Table Schema field."""
-        texts: dict[str, Json] = {"title": self.title, "question": self.question, "description": self.description}
+        texts: dict[str, Json] = {
+            "title": self.title,
+            "question": self.question,
+            "description": self.description,
+        }
         constraints: dict[str, Json] = {"required": not self.missing, **self._constraints()}
         common = without_defaults(texts, dict.fromkeys(texts, ""))
         if self.only_if is not None:
             common["onlyIf"] = self.only_if.to_json()
-        return {"name": self.name, "type": self.type, "constraints": constraints, **common, **self._members()}
+        return {
+            "name": self.name,
+            "type": self.type,
+            "constraints": constraints,
+            **common,
+            **self._members(),
+        }
 
     def _constraints(self) -> dict[str, Json]:
         return {}
@@ -199,10 +244,16 @@ class Categorical(Attribute):
         if len(different) < len(values):
             raise DomainError(f"attribute {self.name!r} lists the same candidate twice")
         if self.only_if and NOT_APPLICABLE in different:
-            raise DomainError(f"attribute {self.name!r} applies only to some, so that no answer may be {NOT_APPLICABLE!r}")
+            raise DomainError(
+                f"attribute {self.name!r} applies only to some, so that no answer may be {NOT_APPLICABLE!r}"
+            )
         if not self.labels.keys() <= different:
-            raise DomainError(f"attribute {self.name!r} has a label for a value that it does not list")
-        object.__setattr__(self, "labels", {value: self.labels.get(value, value) for value in values})
+            raise DomainError(
+                f"attribute {self.name!r} has a label for a value that it does not list"
+            )
+        object.__setattr__(
+            self, "labels", {value: self.labels.get(value, value) for value in values}
+        )
         super().__post_init__()
 
     @property
@@ -238,7 +289,9 @@ class Categorical(Attribute):
         return {"enum": list(self.values)}
 
     def _members(self) -> dict[str, Json]:
-        categories: list[Json] = [{"value": value, "label": self.labels[value]} for value in self.values]
+        categories: list[Json] = [
+            {"value": value, "label": self.labels[value]} for value in self.values
+        ]
         return {"categories": categories, "categoriesOrdered": self.is_ordered}
 
 
@@ -280,14 +333,23 @@ class IntegerRange(Attribute):
     maximum: int
 
     def __post_init__(self) -> None:
-        if not all(isinstance(bound, int) and not isinstance(bound, bool) for bound in (self.minimum, self.maximum)):
+        if not all(
+            isinstance(bound, int) and not isinstance(bound, bool)
+            for bound in (self.minimum, self.maximum)
+        ):
             raise DomainError(f"attribute {self.name!r} needs an integer as minimum and as maximum")
         if self.minimum > self.maximum:
-            raise DomainError(f"attribute {self.name!r} has the minimum {self.minimum} above the maximum {self.maximum}")
+            raise DomainError(
+                f"attribute {self.name!r} has the minimum {self.minimum} above the maximum {self.maximum}"
+            )
         if self.maximum - self.minimum >= MOST_CANDIDATES:  # before the candidates are listed
-            raise DomainError(f"attribute {self.name!r} spans more than {MOST_CANDIDATES:,} integers; use bin edges instead")
+            raise DomainError(
+                f"attribute {self.name!r} spans more than {MOST_CANDIDATES:,} integers; use bin edges instead"
+            )
         if max(abs(self.minimum), abs(self.maximum)) > LARGEST_INTEGER:
-            raise DomainError(f"attribute {self.name!r} must have integers within {LARGEST_INTEGER} of zero")
+            raise DomainError(
+                f"attribute {self.name!r} must have integers within {LARGEST_INTEGER} of zero"
+            )
         super().__post_init__()
 
     @property

@@ -29,12 +29,18 @@ class Binned(Attribute):
 
     def __post_init__(self) -> None:
         if len(self.edges) < 2:
-            raise DomainError(f"attribute {self.name!r} needs at least 2 bin edges, got {len(self.edges)}")
+            raise DomainError(
+                f"attribute {self.name!r} needs at least 2 bin edges, got {len(self.edges)}"
+            )
         object.__setattr__(self, "edges", tuple(_edge_text(edge, self.name) for edge in self.edges))
         if self.clamp and self.is_open:
-            raise DomainError(f"attribute {self.name!r} has an open-ended bin, which takes every number; it cannot clamp, too")
+            raise DomainError(
+                f"attribute {self.name!r} has an open-ended bin, which takes every number; it cannot clamp, too"
+            )
         if any(low >= high for low, high in zip(self.bounds, self.bounds[1:], strict=False)):
-            raise DomainError(f"attribute {self.name!r} has bin edges out of order; each must be above the one before")
+            raise DomainError(
+                f"attribute {self.name!r} has bin edges out of order; each must be above the one before"
+            )
         super().__post_init__()
 
     @cached_property
@@ -57,7 +63,9 @@ class Binned(Attribute):
 
     def _compared(self, value: Value) -> int:
         if value not in self._place_of_text:
-            raise DomainError(f"attribute {self.name!r} is binned, so that only its bins can be named: {few(self.answer_texts)}")
+            raise DomainError(
+                f"attribute {self.name!r} is binned, so that only its bins can be named: {few(self.answer_texts)}"
+            )
         return self._place_of_text[str(value)]
 
     @cached_property
@@ -93,7 +101,9 @@ class Binned(Attribute):
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._wrong_type("a number", value)
         low, high = self.bounds[0], self.bounds[-1]
-        if value != value or (not self.clamp and not low <= value <= high):  # the first: not a number
+        if value != value or (
+            not self.clamp and not low <= value <= high
+        ):  # the first: not a number
             span = f"from {self.edges[0]} to {self.edges[-1]}"
             raise DomainError(f"attribute {self.name!r} takes numbers {span}; this one is outside")
         return bisect_left(self.bounds, min(max(value, low), high), 1) - 1
@@ -111,7 +121,11 @@ class Binned(Attribute):
 
     def _constraints(self) -> dict[str, Json]:
         outer = {"minimum": self.edges[0], "maximum": self.edges[-1]}
-        return {} if self.clamp else {key: edge for key, edge in outer.items() if edge not in (BELOW, ABOVE)}
+        return (
+            {}
+            if self.clamp
+            else {key: edge for key, edge in outer.items() if edge not in (BELOW, ABOVE)}
+        )
 
     def _members(self) -> dict[str, Json]:
         return {"bins": {"edges": list(self.edges), "clamp": self.clamp}}

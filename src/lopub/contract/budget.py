@@ -24,7 +24,9 @@ SUGGESTED_EPSILON = 4
 WEAK_EPSILON = 8
 """Above this, one report alone can make an observer nearly certain: the guarantee is a bound on paper (PRIVACY.md)."""
 
-_UP = Context(prec=120, rounding=ROUND_CEILING)  # tells e^200 * 2^32, of 97 digits, from its neighbours
+_UP = Context(
+    prec=120, rounding=ROUND_CEILING
+)  # tells e^200 * 2^32, of 97 digits, from its neighbours
 _DOWN = Context(prec=150, rounding=ROUND_FLOOR)  # e^200 * 2^32 has 97 digits
 _BEYOND = Decimal("1." + 117 * "0" + "1")  # covers the half-even rounding of Decimal.ln
 
@@ -60,7 +62,9 @@ def sampled_up(loss: Decimal, share: Decimal) -> Decimal:
     >>> decimal_up(sampled_up(Decimal(4), Decimal("0.1")), 3)
     '1.850'
     """
-    inverse = _UP.next_plus(_UP.exp(loss.copy_negate()))  # e^loss itself may be beyond all exponents; this is then a hair above 0
+    inverse = _UP.next_plus(
+        _UP.exp(loss.copy_negate())
+    )  # e^loss itself may be beyond all exponents; this is then a hair above 0
     kept = _UP.add(share, _UP.multiply(_UP.subtract(Decimal(1), share), inverse))
     return min(loss, _UP.add(loss, _UP.next_plus(_UP.ln(kept))))
 
@@ -72,7 +76,11 @@ def factor_up(loss: Decimal, places: int = 1) -> str:
     ('2.8', '1.1', '2,981.0', '10^9')
     """
     factor = _UP.multiply(_UP.exp(loss), _BEYOND)
-    return f"{Decimal(decimal_up(factor, places)):,}" if loss <= LARGEST_SHOWN else f"10^{factor.adjusted() + 1}"
+    return (
+        f"{Decimal(decimal_up(factor, places)):,}"
+        if loss <= LARGEST_SHOWN
+        else f"10^{factor.adjusted() + 1}"
+    )
 
 
 def float_up(value: Decimal) -> float:
@@ -96,7 +104,9 @@ def thousandths_up(value: Decimal) -> str:
     >>> thousandths_up(Decimal("8.7888984001")), thousandths_up(Decimal("0.00039999"))
     ('8.789', '0.000400')
     """
-    return f"{Decimal(decimal_up(value, 3 if value >= Decimal('0.001') else 2 - value.adjusted())):f}"
+    return (
+        f"{Decimal(decimal_up(value, 3 if value >= Decimal('0.001') else 2 - value.adjusted())):f}"
+    )
 
 
 def epsilon_warning(epsilon: Decimal | float, of: str = "one report") -> str:
@@ -187,7 +197,9 @@ def change_units_for(epsilon: Decimal, distance: int) -> int:
     while units < UNIT // 2 and times_up(flip_loss(units), distance) > epsilon:
         units += 1
     if units >= UNIT // 2:
-        raise CampaignError(f"epsilon {epsilon} over {distance} bits leaves nothing of the answers; raise epsilon or ask less")
+        raise CampaignError(
+            f"epsilon {epsilon} over {distance} bits leaves nothing of the answers; raise epsilon or ask less"
+        )
     return units
 
 
@@ -215,8 +227,12 @@ def composed_change(change_units: int, permanent_units: int | None) -> Fraction:
 def fresh_change_units(change_units: int, permanent_units: int) -> int:
     """The smallest fresh noise that, over the permanent one, changes a bit at least so often as change_units say."""
     if change_units <= permanent_units:
-        raise CampaignError("a report must reveal less than the permanent answer: give an epsilon below lifetime_epsilon")
-    return check_change_units(-(-(change_units - permanent_units) * UNIT // (UNIT - 2 * permanent_units)))
+        raise CampaignError(
+            "a report must reveal less than the permanent answer: give an epsilon below lifetime_epsilon"
+        )
+    return check_change_units(
+        -(-(change_units - permanent_units) * UNIT // (UNIT - 2 * permanent_units))
+    )
 
 
 def fresh_odds(odds: int, permanent_odds: int, n_candidates: int) -> int:
@@ -225,7 +241,9 @@ def fresh_odds(odds: int, permanent_odds: int, n_candidates: int) -> int:
     Over permanent odds of 1 + a, fresh odds of 1 + b compose to 1 + a b / (a + b + K).
     """
     if odds >= permanent_odds:
-        raise CampaignError("a report must reveal less than the permanent answer: give an epsilon below lifetime_epsilon")
+        raise CampaignError(
+            "a report must reveal less than the permanent answer: give an epsilon below lifetime_epsilon"
+        )
     kept = (odds - UNIT) * (permanent_odds - UNIT + n_candidates * UNIT) // (permanent_odds - odds)
     return check_odds(UNIT + kept)
 
@@ -235,9 +253,13 @@ def change_units_of(flip_probability: float | str | Decimal) -> int:
     try:
         f = Fraction(str(flip_probability))
     except (ValueError, ArithmeticError):
-        raise CampaignError("flip_probability must be a number between 0 and 1, both excluded") from None
+        raise CampaignError(
+            "flip_probability must be a number between 0 and 1, both excluded"
+        ) from None
     if not 0 < f < 1:
-        raise CampaignError(f"flip_probability must lie between 0 and 1, both excluded, got {flip_probability}")
+        raise CampaignError(
+            f"flip_probability must lie between 0 and 1, both excluded, got {flip_probability}"
+        )
     return check_change_units(math.ceil(f * UNIT / 2))
 
 

@@ -28,7 +28,14 @@ from lopub.contract.schedule import repeats
 from lopub.contract.terms import Terms, check_translations, terms_from_json
 from lopub.contract.texts import html_table, one_line
 from lopub.contract.view import Losses, ViewRule, view_from_json
-from lopub.errors import CampaignError, CampaignRefusal, CodesCollide, DomainError, StoreError, refusing
+from lopub.errors import (
+    CampaignError,
+    CampaignRefusal,
+    CodesCollide,
+    DomainError,
+    StoreError,
+    refusing,
+)
 from lopub.files import kind_of, write_whole
 
 PLAIN_FORMAT, FORMAT = 1, 2
@@ -69,14 +76,24 @@ class Campaign:
         with refusing(CampaignRefusal.LIMIT):
             self._check_cells()
         with refusing(CampaignRefusal.MECHANISM):
-            self.mechanism.check((1,) if self.jointly else self._view_sizes, self.domain, self.jointly)
+            self.mechanism.check(
+                (1,) if self.jointly else self._view_sizes, self.domain, self.jointly
+            )
             self._check_layers()
         with refusing(CampaignRefusal.LIMIT):
-            coded = self._coded_views if self.jointly else [(position,) for position in range(len(self.domain))]
-            self.mechanism.check_codes([self._block(view) for view in coded])  # before any is derived
+            coded = (
+                self._coded_views
+                if self.jointly
+                else [(position,) for position in range(len(self.domain))]
+            )
+            self.mechanism.check_codes(
+                [self._block(view) for view in coded]
+            )  # before any is derived
         with refusing(CampaignRefusal.CODES):
             if not all(channel.distinct for channel in self.coded_channels):
-                raise CodesCollide("two candidates of one block share a code; use another salt, or more bits")
+                raise CodesCollide(
+                    "two candidates of one block share a code; use another salt, or more bits"
+                )
         with refusing(CampaignRefusal.LIMIT):
             if self.longest_report > LONGEST_REPORT:
                 most = f"at most {LONGEST_REPORT:,} are allowed"
@@ -88,19 +105,27 @@ class Campaign:
             return
         weights = self.view.weights_kept
         if weights is None:
-            raise CampaignError(f"view {self.view} cannot be kept over rounds in mode permanent; take all, or list a few")
+            raise CampaignError(
+                f"view {self.view} cannot be kept over rounds in mode permanent; take all, or list a few"
+            )
         if self.terms.min_reports * min(weights) < FEWEST_ALIKE * sum(weights):
             needed = -(-FEWEST_ALIKE * sum(weights) // min(weights))
             alike = f"so that {FEWEST_ALIKE} devices or more share every view, got {self.terms.min_reports:,}"
-            raise CampaignError(f"min_reports must be at least {needed:,} in mode permanent, {alike}")
+            raise CampaignError(
+                f"min_reports must be at least {needed:,} in mode permanent, {alike}"
+            )
 
     def _check_layers(self) -> None:
         """Two layers of noise where one of them is kept, and nowhere else."""
         repeat, mechanism = self.terms.repeat, self.mechanism
         if (wanted := repeat is not None and repeat.is_permanent) and mechanism.permanent is None:
-            raise CampaignError("mode permanent needs mechanism.permanent, the noise of the answer that is kept")
+            raise CampaignError(
+                "mode permanent needs mechanism.permanent, the noise of the answer that is kept"
+            )
         if mechanism.permanent is not None and not (wanted and mechanism.takes_permanent):
-            raise CampaignError("mechanism.permanent goes with mode permanent, and with bloom, symmetric unary or direct alone")
+            raise CampaignError(
+                "mechanism.permanent goes with mode permanent, and with bloom, symmetric unary or direct alone"
+            )
 
     def _check_cells(self) -> None:
         sizes = self.domain.sizes
@@ -114,7 +139,13 @@ class Campaign:
 
     def __repr__(self) -> str:
         how = f"{self.mechanism.name} {'jointly' if self.jointly else 'separately'}"
-        return one_line(self, repr(self.terms.name), f"{len(self.domain)} attributes", how, f"epsilon {self.epsilon:.6g}")
+        return one_line(
+            self,
+            repr(self.terms.name),
+            f"{len(self.domain)} attributes",
+            how,
+            f"epsilon {self.epsilon:.6g}",
+        )
 
     def _repr_html_(self) -> str:
         return html_table((repr(self),), ()) + self.domain._repr_html_()
@@ -135,7 +166,10 @@ class Campaign:
     def _channels_of(self) -> dict[Clique, tuple[Channel, ...]]:
         if not self.jointly:
             return {}
-        return {view: (channel,) for view, channel in zip(self._coded_views, self.coded_channels, strict=True)}
+        return {
+            view: (channel,)
+            for view, channel in zip(self._coded_views, self.coded_channels, strict=True)
+        }
 
     def channel_at(self, position: int, n_blocks: int) -> Channel:
         """Of one attribute that is randomized by itself, in a report of so many blocks. Known codes are not derived again."""
@@ -155,7 +189,10 @@ class Campaign:
         """The channels whose codes decide epsilon. Separately: of every attribute, under the noise of the smallest number of
         blocks. Jointly: of every view where codes differ, else of any one view."""
         if not self.jointly:
-            return tuple(self.mechanism.channel((attribute,), self._view_sizes[0]) for attribute in self.domain.attributes)
+            return tuple(
+                self.mechanism.channel((attribute,), self._view_sizes[0])
+                for attribute in self.domain.attributes
+            )
         return tuple(self.mechanism.channel(self._block(view), 1) for view in self._coded_views)
 
     @cached_property
@@ -210,7 +247,9 @@ class Campaign:
     def _losses(self, n_blocks: int) -> list[Decimal]:
         """Of every attribute, randomized separately where so many share the budget."""
         if n_blocks not in self._losses_at:
-            self._losses_at[n_blocks] = self.mechanism.losses(n_blocks, self._block((0,)), self.coded_channels)
+            self._losses_at[n_blocks] = self.mechanism.losses(
+                n_blocks, self._block((0,)), self.coded_channels
+            )
         return self._losses_at[n_blocks]
 
     @cached_property
@@ -241,7 +280,13 @@ class Campaign:
         repeat = self.terms.repeat
         if repeat is None or not repeat.is_permanent:
             return times_up(loss(self), repeat.take_part) if repeat else loss(self)
-        return loss(replace(self, mechanism=self.mechanism.permanent_layer(), terms=replace(self.terms, schedule=None)))
+        return loss(
+            replace(
+                self,
+                mechanism=self.mechanism.permanent_layer(),
+                terms=replace(self.terms, schedule=None),
+            )
+        )
 
     def loss_of(self, name: str) -> Decimal:
         """Epsilon of one attribute: the largest log-ratio of the whole report between two records that differ in it
@@ -254,7 +299,9 @@ class Campaign:
             return max(self._losses_of(position), default=Decimal(0))
         if not self.jointly:
             return self.view.worst(self._losses, len(self.domain), following)
-        return max((loss for each in following for loss in self._losses_around(each)), default=Decimal(0))
+        return max(
+            (loss for each in following for loss in self._losses_around(each)), default=Decimal(0)
+        )
 
     def _losses_around(self, position: int) -> list[Decimal]:
         """Of every view that covers the attribute, whichever of its attributes differ; randomized jointly."""
@@ -269,11 +316,15 @@ class Campaign:
 
     def _losses_of(self, position: int) -> list[Decimal]:
         if not self.jointly:
-            return [self._losses(n)[position] for n in self._view_sizes if self.view.covers(position, n)]
+            return [
+                self._losses(n)[position] for n in self._view_sizes if self.view.covers(position, n)
+            ]
         if not self.mechanism.codes_differ_by_block:
             return [self.loss] if self.view.covers(position) else []
         pairs = zip(self._coded_views, self.coded_channels, strict=True)
-        return [channel.loss_of(view.index(position)) for view, channel in pairs if position in view]
+        return [
+            channel.loss_of(view.index(position)) for view, channel in pairs if position in view
+        ]
 
     # ---- bytes
 
@@ -331,7 +382,9 @@ class Campaign:
         with refusing(CampaignRefusal.FORMAT):
             members = Members(value, "")
             if (number := members.integer("format")) not in (PLAIN_FORMAT, FORMAT):
-                raise CampaignError(f"format must be {PLAIN_FORMAT} or {FORMAT}, got {number}; a newer LoPub may read it")
+                raise CampaignError(
+                    f"format must be {PLAIN_FORMAT} or {FORMAT}, got {number}; a newer LoPub may read it"
+                )
         with refusing(CampaignRefusal.SCHEMA):
             domain = domain_from_json(members.members("schema"))
             check_spelling(domain.to_json(), value["schema"], "schema")
@@ -355,13 +408,25 @@ class Campaign:
             members.only(names)
         with refusing(CampaignRefusal.TERMS):
             terms = terms_from_json(members)
-            check_spelling(terms.to_json(), {key: value[key] for key in names & set(value)}, "the campaign")
-        campaign = cls(domain=domain, mechanism=mechanism, view=rule, jointly=randomize == "jointly", terms=terms)
+            check_spelling(
+                terms.to_json(), {key: value[key] for key in names & set(value)}, "the campaign"
+            )
+        campaign = cls(
+            domain=domain,
+            mechanism=mechanism,
+            view=rule,
+            jointly=randomize == "jointly",
+            terms=terms,
+        )
         with refusing(CampaignRefusal.CLAIM):
             if claim != (derived := decimal_up(campaign.loss)):
-                raise CampaignError(f"privacy.epsilon says {claim[:40]}, but this campaign's epsilon is {derived}")
+                raise CampaignError(
+                    f"privacy.epsilon says {claim[:40]}, but this campaign's epsilon is {derived}"
+                )
             if repeats(value) and lifetime_claim != (derived := decimal_up(campaign.lifetime_loss)):
-                raise CampaignError(f"privacy.lifetime_epsilon says {lifetime_claim[:40]}, but that of all rounds is {derived}")
+                raise CampaignError(
+                    f"privacy.lifetime_epsilon says {lifetime_claim[:40]}, but that of all rounds is {derived}"
+                )
         return campaign
 
     @classmethod
@@ -373,7 +438,10 @@ class Campaign:
         except OSError as error:
             raise StoreError(f"cannot read campaign {path}: {error.strerror}") from None
         if len(data) > LONGEST_FILE:
-            raise _refused(f"{path} is larger than {LONGEST_FILE:,} bytes; that is not a campaign", CampaignRefusal.SIZE)
+            raise _refused(
+                f"{path} is larger than {LONGEST_FILE:,} bytes; that is not a campaign",
+                CampaignRefusal.SIZE,
+            )
         try:
             return cls.from_bytes(data, expected_id=expected_id)
         except CampaignError as error:

@@ -40,13 +40,17 @@ def decimal_text(number: str | float | int, name: str) -> str:
     ('0.00001', '17', '0')
     """
     try:
-        if isinstance(number, str) and (len(number) > LONGEST_DECIMAL or not NUMBER.fullmatch(number)):
+        if isinstance(number, str) and (
+            len(number) > LONGEST_DECIMAL or not NUMBER.fullmatch(number)
+        ):
             raise InvalidOperation
         double = float(number)
         if not math.isfinite(double) or abs(double) > 1e15:
             raise InvalidOperation
     except (ValueError, TypeError, ArithmeticError):
-        raise DomainError(f"attribute {name!r} has a bin edge that is not a number within 1e15 of zero") from None
+        raise DomainError(
+            f"attribute {name!r} has a bin edge that is not a number within 1e15 of zero"
+        ) from None
     shortest = repr(double)
     if number == shortest.removesuffix(".0") != "-0" and "e" not in shortest:
         return str(number)  # spelt as it should be, as in every campaign file
@@ -60,7 +64,9 @@ def canonical_bytes(value: Json) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
     except UnicodeEncodeError:
-        raise CampaignError("a text contains half a surrogate pair, which no file can carry") from None
+        raise CampaignError(
+            "a text contains half a surrogate pair, which no file can carry"
+        ) from None
 
 
 def parse_canonical(data: bytes) -> Json:
@@ -85,16 +91,27 @@ def parse(data: bytes, *, decimals: bool = False) -> Json:
     return value if are_normalized(texts) else _normalized(value)
 
 
-def _loaded(data: bytes, of_pairs: Callable[[list[tuple[str, Any]]], dict[str, Any]], of_decimal: Callable[[str], Any]) -> Json:
+def _loaded(
+    data: bytes,
+    of_pairs: Callable[[list[tuple[str, Any]]], dict[str, Any]],
+    of_decimal: Callable[[str], Any],
+) -> Json:
     try:
-        value: Json = json.loads(data.decode(), object_pairs_hook=of_pairs, parse_float=of_decimal, parse_constant=_no_float)
+        value: Json = json.loads(
+            data.decode(),
+            object_pairs_hook=of_pairs,
+            parse_float=of_decimal,
+            parse_constant=_no_float,
+        )
         return value
     except UnicodeDecodeError:
         raise CampaignError("a campaign must be UTF-8 text") from None
     except CampaignError:
         raise
     except json.JSONDecodeError as error:
-        raise CampaignError(f"no valid JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
+        raise CampaignError(
+            f"no valid JSON at line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from None
     except RecursionError:
         raise CampaignError(f"lists and objects may be nested at most {DEEPEST} deep") from None
     except ValueError:  # an integer of thousands of digits
@@ -121,7 +138,10 @@ def _texts_within(value: Json) -> list[str]:
         objects = [item for item in level if type(item) is dict]
         texts += chain.from_iterable(objects)
         lists = (item for item in level if type(item) is list)
-        level = [*chain.from_iterable(lists), *chain.from_iterable(item.values() for item in objects)]
+        level = [
+            *chain.from_iterable(lists),
+            *chain.from_iterable(item.values() for item in objects),
+        ]
     raise CampaignError(f"lists and objects may be nested at most {DEEPEST} deep")
 
 
@@ -253,16 +273,24 @@ def integer_at(value: Json, where: str) -> int:
 
 def without_defaults(members: Mapping[str, Json], defaults: Mapping[str, Json]) -> dict[str, Json]:
     """The members that differ from their default: a campaign writes nothing that goes without saying."""
-    return {key: value for key, value in members.items() if key not in defaults or defaults[key] != value}
+    return {
+        key: value
+        for key, value in members.items()
+        if key not in defaults or defaults[key] != value
+    }
 
 
 def within_limits(data: bytes) -> bytes:
     """The same bytes; refuses more of them, or more lists and objects in them, than a campaign may have."""
     if len(data) > LONGEST_FILE:
-        raise CampaignError(f"a campaign may have at most {LONGEST_FILE:,} bytes, got {len(data):,}")
+        raise CampaignError(
+            f"a campaign may have at most {LONGEST_FILE:,} bytes, got {len(data):,}"
+        )
     opened = data.count(b"{") + data.count(b"[")
     if opened > MOST_OPENED:
-        raise CampaignError(f"a campaign may have at most {MOST_OPENED:,} of the signs {{ and [, got {opened:,}")
+        raise CampaignError(
+            f"a campaign may have at most {MOST_OPENED:,} of the signs {{ and [, got {opened:,}"
+        )
     return data
 
 

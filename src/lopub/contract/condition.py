@@ -62,7 +62,11 @@ class Comparison(Condition):
     @property
     def attribute(self) -> str:
         """The attribute that it looks at: of a list, the option that is to be ticked."""
-        return option_name(self.field, str(self.values[0])) if self.operator == "includes" else self.field
+        return (
+            option_name(self.field, str(self.values[0]))
+            if self.operator == "includes"
+            else self.field
+        )
 
     def comparisons(self) -> Iterator["Comparison"]:
         yield self
@@ -71,10 +75,19 @@ class Comparison(Condition):
         return holds(self)
 
     def to_json(self) -> dict[str, Json]:
-        return {"field": self.field, self.operator: list(self.values) if self.operator == LISTED else self.values[0]}
+        return {
+            "field": self.field,
+            self.operator: list(self.values) if self.operator == LISTED else self.values[0],
+        }
 
     def __str__(self) -> str:
-        words = {"equals": "is", LISTED: "is one of", "includes": "includes", "atLeast": "is at least", "atMost": "is at most"}
+        words = {
+            "equals": "is",
+            LISTED: "is one of",
+            "includes": "includes",
+            "atLeast": "is at least",
+            "atMost": "is at most",
+        }
         return f"{self.field} {words.get(self.operator, f'is {self.operator}')} {', '.join(map(_shown, self.values))}"
 
 
@@ -106,7 +119,9 @@ class Compound(Condition):
 
     def __post_init__(self) -> None:
         if len(self.parts) < 2:
-            raise CampaignError(f"a condition with {self.word!r} needs at least 2 parts, got {len(self.parts)}")
+            raise CampaignError(
+                f"a condition with {self.word!r} needs at least 2 parts, got {len(self.parts)}"
+            )
 
     def comparisons(self) -> Iterator[Comparison]:
         for part in self.parts:
@@ -116,7 +131,9 @@ class Compound(Condition):
         return {self.word: [part.to_json() for part in self.parts]}
 
     def __str__(self) -> str:
-        return f" {self.word} ".join(f"({part})" if isinstance(part, Compound) else str(part) for part in self.parts)
+        return f" {self.word} ".join(
+            f"({part})" if isinstance(part, Compound) else str(part) for part in self.parts
+        )
 
 
 @dataclass(frozen=True)
@@ -165,7 +182,9 @@ def _read(value: Json, where: str) -> Condition:
     for kind in (Both, Either):
         if kind.word in members:
             path = members.path(kind.word)
-            parts = tuple(_read(item, f"{path}[{i}]") for i, item in enumerate(members.items(kind.word)))
+            parts = tuple(
+                _read(item, f"{path}[{i}]") for i, item in enumerate(members.items(kind.word))
+            )
             members.done()
             return kind(parts)
     return _comparison(members)
@@ -175,7 +194,9 @@ def _comparison(members: Members) -> Comparison:
     field = members.text("field")
     given = [operator for operator in OPERATORS if operator in members]
     if len(given) != 1:
-        raise CampaignError(f"{members.path('')[:-1]} must compare with exactly one of {', '.join(OPERATORS)}")
+        raise CampaignError(
+            f"{members.path('')[:-1]} must compare with exactly one of {', '.join(OPERATORS)}"
+        )
     operator, where = given[0], members.path(given[0])
     values = members.items(operator) if operator == LISTED else [members.take(operator)]
     members.done()

@@ -11,7 +11,10 @@ from lopub.contract.attribute import Attribute, Value
 from lopub.contract.canonical import Json
 from lopub.errors import DomainError
 
-_SPRING, _AUTUMN = "January February March April May June", "July August September October November December"
+_SPRING, _AUTUMN = (
+    "January February March April May June",
+    "July August September October November December",
+)
 MONTHS = (*_SPRING.split(), *_AUTUMN.split())
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 HOURS = tuple(f"{hour:02}" for hour in range(24))
@@ -19,7 +22,11 @@ CYCLES = {"monthOfYear": MONTHS, "weekday": WEEKDAYS, "hour": HOURS}
 """Periods that come again, with all their texts."""
 SPANS = ("year", "quarter", "month", "week")
 """Periods that come once, from a first to a last one."""
-TYPES = {"date": (*SPANS, "monthOfYear", "weekday"), "time": ("hour",), "datetime": (*SPANS, *CYCLES)}
+TYPES = {
+    "date": (*SPANS, "monthOfYear", "weekday"),
+    "time": ("hour",),
+    "datetime": (*SPANS, *CYCLES),
+}
 """Type of the Table Schema -> its periods."""
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIME = re.compile(r"\d{2}:\d{2}(:\d{2})?", re.ASCII)
@@ -72,11 +79,17 @@ class Dated(Attribute):
     def __post_init__(self) -> None:
         if self.kind not in TYPES or self.period not in TYPES[self.kind]:
             allowed = ", ".join(TYPES.get(self.kind, ()))
-            raise DomainError(f"attribute {self.name!r} must have a period that a {self.kind} lies in: {allowed}")
+            raise DomainError(
+                f"attribute {self.name!r} must have a period that a {self.kind} lies in: {allowed}"
+            )
         if self.period in CYCLES and (self.first or self.last):
-            raise DomainError(f"attribute {self.name!r} has a period that comes again; it takes no minimum and no maximum")
+            raise DomainError(
+                f"attribute {self.name!r} has a period that comes again; it takes no minimum and no maximum"
+            )
         if self.period not in CYCLES and self._start > self._end:
-            raise DomainError(f"attribute {self.name!r} has the minimum {self.first} behind the maximum {self.last}")
+            raise DomainError(
+                f"attribute {self.name!r} has the minimum {self.first} behind the maximum {self.last}"
+            )
         super().__post_init__()
 
     @property
@@ -126,10 +139,16 @@ class Dated(Attribute):
             return self._place_of[value]
         text = self._text_of(moment(value))
         if text is None:
-            shape = {"date": "2026-05-31", "time": "14:05", "datetime": "2026-05-31T14:05"}[self.kind]
-            raise DomainError(f"attribute {self.name!r} takes a {self.kind} such as {shape}, or one of its periods")
+            shape = {"date": "2026-05-31", "time": "14:05", "datetime": "2026-05-31T14:05"}[
+                self.kind
+            ]
+            raise DomainError(
+                f"attribute {self.name!r} takes a {self.kind} such as {shape}, or one of its periods"
+            )
         if text not in self._place_of:
-            raise DomainError(f"attribute {self.name!r} takes dates from {self.first} to {self.last}; this one is outside")
+            raise DomainError(
+                f"attribute {self.name!r} takes dates from {self.first} to {self.last}; this one is outside"
+            )
         return self._place_of[text]
 
     def _text_of(self, answer: Moment) -> str | None:
@@ -179,7 +198,12 @@ def moment(text: str) -> Moment:
 
 def first_day(period: str, text: str, name: str, key: str) -> date:
     """The first day of a period, such as `2026-Q2`; refuses a text that is none."""
-    shapes = {"year": r"(\d{4})", "quarter": r"(\d{4})-Q([1-4])", "month": r"(\d{4})-(\d{2})", "week": r"(\d{4})-W(\d{2})"}
+    shapes = {
+        "year": r"(\d{4})",
+        "quarter": r"(\d{4})-Q([1-4])",
+        "month": r"(\d{4})-(\d{2})",
+        "week": r"(\d{4})-W(\d{2})",
+    }
     found = re.fullmatch(shapes[period], text, re.ASCII)
     try:
         if found is None:
@@ -191,8 +215,12 @@ def first_day(period: str, text: str, name: str, key: str) -> date:
             return date.fromisocalendar(year, number, 1)
         return date(year, 3 * number - 2 if period == "quarter" else number, 1)
     except ValueError:
-        shape = {"year": "2026", "quarter": "2026-Q2", "month": "2026-05", "week": "2026-W22"}[period]
-        raise DomainError(f"attribute {name!r} needs a {key} that is a {period} such as {shape}") from None
+        shape = {"year": "2026", "quarter": "2026-Q2", "month": "2026-05", "week": "2026-W22"}[
+            period
+        ]
+        raise DomainError(
+            f"attribute {name!r} needs a {key} that is a {period} such as {shape}"
+        ) from None
 
 
 def _periods(period: str, start: date, end: date) -> Iterator[str]:

@@ -48,12 +48,16 @@ class Domain:
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.attributes) <= MOST_ATTRIBUTES:
-            raise DomainError(f"a domain needs 1 to {MOST_ATTRIBUTES:,} attributes, got {len(self.attributes)}")
+            raise DomainError(
+                f"a domain needs 1 to {MOST_ATTRIBUTES:,} attributes, got {len(self.attributes)}"
+            )
         if len(self._position_of) < len(self.attributes):
             twice = tuple(repr(name) for name, n in Counter(self.names).items() if n > 1)
             raise DomainError(f"a domain lists the same attribute twice: {few(twice)}")
         if (n := sum(self.sizes)) > MOST_CANDIDATES_IN_ALL:
-            raise DomainError(f"a domain's attributes may have {MOST_CANDIDATES_IN_ALL:,} candidates in all, got {n:,}; use bins")
+            raise DomainError(
+                f"a domain's attributes may have {MOST_CANDIDATES_IN_ALL:,} candidates in all, got {n:,}; use bins"
+            )
 
     @cached_property
     def _position_of(self) -> dict[str, int]:
@@ -84,13 +88,18 @@ class Domain:
         return one_line(self, f"{len(self)} attributes: {few(self.names)}")
 
     def _repr_html_(self) -> str:
-        rows = ((a.name, a.title, a.type, f"{a.size:,}", "yes" if a.missing else "no") for a in self.attributes)
+        rows = (
+            (a.name, a.title, a.type, f"{a.size:,}", "yes" if a.missing else "no")
+            for a in self.attributes
+        )
         return html_table(("attribute", "title", "type", "candidates", "may be missing"), rows)
 
     def position(self, name: str) -> int:
         """Where the attribute stands; refuses a name that is not there."""
         if name not in self._position_of:
-            raise DomainError(f"there is no attribute {name!r}; the {len(self)} attributes are {few(self.names)}")
+            raise DomainError(
+                f"there is no attribute {name!r}; the {len(self)} attributes are {few(self.names)}"
+            )
         return self._position_of[name]
 
     def positions(self, names: str | Iterable[str]) -> tuple[int, ...]:
@@ -106,12 +115,18 @@ class Domain:
     @cached_property
     def questions(self) -> tuple[Question, ...]:
         """What is asked, in order; a list stands where its first option does."""
-        return tuple(dict.fromkeys(a.of_list if isinstance(a, ListOption) else a for a in self.attributes))
+        return tuple(
+            dict.fromkeys(a.of_list if isinstance(a, ListOption) else a for a in self.attributes)
+        )
 
     @cached_property
     def lists(self) -> tuple[Clique, ...]:
         """The positions of every list's options, in order."""
-        return tuple(self.positions(o.name for o in one.options) for one in self.questions if isinstance(one, TickList))
+        return tuple(
+            self.positions(o.name for o in one.options)
+            for one in self.questions
+            if isinstance(one, TickList)
+        )
 
     @cached_property
     def has_rules(self) -> bool:
@@ -171,14 +186,23 @@ class Domain:
                     yield question.name, f"the condition of {question.name!r}{mistake}"
             own = question.options if isinstance(question, TickList) else (question,)
             if tuple(self.attributes[len(seen) : len(seen) + len(own)]) != own:
-                yield question.name, f"list {question.name!r} must stand with all its options in order, and only there"
+                yield (
+                    question.name,
+                    f"list {question.name!r} must stand with all its options in order, and only there",
+                )
             seen.update(one.name for one in own)
-            if isinstance(question, TickList) and (question.name in self or names[question.name] > 1):
+            if isinstance(question, TickList) and (
+                question.name in self or names[question.name] > 1
+            ):
                 yield question.name, f"list {question.name!r} has the name of another question"
 
     def _comparison_mistake(self, comparison: Comparison, seen: set[str]) -> str | None:
         if comparison.attribute not in seen:
-            why = "does not stand before it" if comparison.attribute in self else "is not asked, or has no such option"
+            why = (
+                "does not stand before it"
+                if comparison.attribute in self
+                else "is not asked, or has no such option"
+            )
             lists = {one.name for one in self.questions if isinstance(one, TickList)}
             if comparison.operator != "includes" and comparison.field in lists:
                 why = "is a list, of which one option can be asked, by includes"
@@ -197,11 +221,15 @@ class Domain:
         """The record as candidate numbers, in order. It must answer every question and no other, but for those that do not apply:
         these may be left out, and must not be answered."""
         if not isinstance(record, Mapping):
-            raise DomainError(f"a record must map attributes to answers, got {type(record).__name__}")
+            raise DomainError(
+                f"a record must map attributes to answers, got {type(record).__name__}"
+            )
         if not self.has_rules and record.keys() == self._position_of.keys():
             answers = cast(Mapping[str, Value], record)
             with suppress(DomainError):  # said below, with whatever else is wrong
-                return tuple([attribute.index(answers[attribute.name]) for attribute in self.attributes])
+                return tuple(
+                    [attribute.index(answers[attribute.name]) for attribute in self.attributes]
+                )
         codes: dict[str, int] = {}
         if mistakes := self._mistakes(record, codes):
             raise DomainError(all_of(mistakes, "the record"))
@@ -216,32 +244,55 @@ class Domain:
             except DomainError as error:
                 found.append(str(error))
                 continue
-            names = [o.name for o in question.options] if isinstance(question, TickList) else [question.name]
+            names = (
+                [o.name for o in question.options]
+                if isinstance(question, TickList)
+                else [question.name]
+            )
             codes.update(zip(names, own, strict=True) if own else ())
         asked = {question.name for question in self.questions}
-        if n_unknown := sum(name not in asked for name in record):  # not named: one may be an answer in the wrong place
+        if n_unknown := sum(
+            name not in asked for name in record
+        ):  # not named: one may be an answer in the wrong place
             keys = "a key" if n_unknown == 1 else f"{n_unknown} keys"
             names_asked = few(tuple(question.name for question in self.questions))
-            found.append(f"the record has {keys} that the campaign does not ask for; it asks for {names_asked}")
+            found.append(
+                f"the record has {keys} that the campaign does not ask for; it asks for {names_asked}"
+            )
         return found
 
-    def _answered(self, question: Question, record: Record, codes: Mapping[str, int]) -> tuple[int, ...]:
+    def _answered(
+        self, question: Question, record: Record, codes: Mapping[str, int]
+    ) -> tuple[int, ...]:
         """The candidates of a question's attributes; none where an answer that decides whether it applies is wrong itself."""
-        answer, what = record.get(question.name), "list" if isinstance(question, TickList) else "attribute"
+        answer, what = (
+            record.get(question.name),
+            "list" if isinstance(question, TickList) else "attribute",
+        )
         n_attributes = len(question.values) if isinstance(question, TickList) else 1
         if question.only_if is not None and question.not_applicable_index is not None:
             if any(name not in codes for name in question.only_if.attributes):
                 return ()
             if not self.holds(question.only_if, codes):
                 if answer is not None:
-                    raise DomainError(f"{what} {question.name!r} is answered, but does not apply to this record")
+                    raise DomainError(
+                        f"{what} {question.name!r} is answered, but does not apply to this record"
+                    )
                 return (question.not_applicable_index,) * n_attributes
             if answer == NOT_APPLICABLE:
                 raise DomainError(f"{what} {question.name!r} applies to this record")
         if question.name not in record:
-            next_step = "; give null (None in Python) for no answer" if question.missing else ", which must be answered"
+            next_step = (
+                "; give null (None in Python) for no answer"
+                if question.missing
+                else ", which must be answered"
+            )
             raise DomainError(f"the record lacks {what} {question.name!r}{next_step}")
-        return question.indices(answer) if isinstance(question, TickList) else (question.index(cast(Value, answer)),)
+        return (
+            question.indices(answer)
+            if isinstance(question, TickList)
+            else (question.index(cast(Value, answer)),)
+        )
 
     def holds(self, condition: Condition, codes: Mapping[str, int]) -> bool:
         """Whether a condition holds for a record. codes: attribute -> candidate."""

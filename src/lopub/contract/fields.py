@@ -34,8 +34,12 @@ def domain_from_json(members: Members) -> Domain:
     fields = members.items("fields")
     members.done()
     if len(fields) > MOST_ATTRIBUTES:  # before any is read
-        raise CampaignError(f"{members.path('fields')} must list 1 to {MOST_ATTRIBUTES:,} attributes, got {len(fields):,}")
-    return domain_of(question_from_json(item, f"{members.path('fields')}[{i}]") for i, item in enumerate(fields))
+        raise CampaignError(
+            f"{members.path('fields')} must list 1 to {MOST_ATTRIBUTES:,} attributes, got {len(fields):,}"
+        )
+    return domain_of(
+        question_from_json(item, f"{members.path('fields')}[{i}]") for i, item in enumerate(fields)
+    )
 
 
 def domain_of(questions: Iterable[Question]) -> Domain:
@@ -54,7 +58,11 @@ def question_from_json(value: Json, where: str) -> Question:
     kind = members.text("type")
     if kind not in _READERS:
         raise CampaignError(f"{members.path('type')} must be one of {', '.join(_READERS)}")
-    constraints = members.members("constraints") if "constraints" in members else Members({}, members.path("constraints"))
+    constraints = (
+        members.members("constraints")
+        if "constraints" in members
+        else Members({}, members.path("constraints"))
+    )
     common: Common = {key: members.text(key, "") for key in ("title", "question", "description")}
     common |= {"name": members.text("name"), "missing": not constraints.boolean("required", True)}
     if "onlyIf" in members:
@@ -70,8 +78,15 @@ def _categorical(members: Members, constraints: Members, common: Common) -> Attr
     pairs = [_category(item, where, i) for i, item in enumerate(members.items("categories"))]
     values, labels = tuple(value for value, _ in pairs), dict(pairs)
     if "enum" in constraints and constraints.texts("enum") != values:
-        raise CampaignError(f"{constraints.path('enum')} must list the same values as the categories, in the same order")
-    return Categorical(values=values, labels=labels, is_ordered=members.boolean("categoriesOrdered", False), **common)
+        raise CampaignError(
+            f"{constraints.path('enum')} must list the same values as the categories, in the same order"
+        )
+    return Categorical(
+        values=values,
+        labels=labels,
+        is_ordered=members.boolean("categoriesOrdered", False),
+        **common,
+    )
 
 
 def _category(item: Json, where: str, i: int) -> tuple[str, str]:
@@ -92,7 +107,13 @@ def _list(members: Members, constraints: Members, common: Common) -> Question:
     where = members.path("categories")
     pairs = [_category(item, where, i) for i, item in enumerate(members.items("categories"))]
     most, none = constraints.integer("maxLength", 0), members.text("none", "")
-    return TickList(values=tuple(value for value, _ in pairs), labels=dict(pairs), most=most, none=none, **common)
+    return TickList(
+        values=tuple(value for value, _ in pairs),
+        labels=dict(pairs),
+        most=most,
+        none=none,
+        **common,
+    )
 
 
 def _boolean(members: Members, constraints: Members, common: Common) -> Attribute:
@@ -100,20 +121,29 @@ def _boolean(members: Members, constraints: Members, common: Common) -> Attribut
 
 
 def _integer(members: Members, constraints: Members, common: Common) -> Attribute:
-    return IntegerRange(minimum=constraints.integer("minimum"), maximum=constraints.integer("maximum"), **common)
+    return IntegerRange(
+        minimum=constraints.integer("minimum"), maximum=constraints.integer("maximum"), **common
+    )
 
 
 def _binned(members: Members, constraints: Members, common: Common) -> Attribute:
     bins = members.members("bins")
     where = bins.path("edges")
     edges = tuple(
-        item if isinstance(item, str) else _decimal(item, f"{where}[{i}]") for i, item in enumerate(bins.items("edges"))
+        item if isinstance(item, str) else _decimal(item, f"{where}[{i}]")
+        for i, item in enumerate(bins.items("edges"))
     )
     attribute = Binned(edges=edges, clamp=bins.boolean("clamp", False), **common)
     bins.done()
     for key, edge in (("minimum", attribute.edges[0]), ("maximum", attribute.edges[-1])):
-        if key in constraints and decimal_text(_decimal(constraints.take(key), constraints.path(key)), attribute.name) != edge:
-            raise DomainError(f"attribute {attribute.name!r} has a {key} other than its outer bin edge {edge}")
+        if (
+            key in constraints
+            and decimal_text(_decimal(constraints.take(key), constraints.path(key)), attribute.name)
+            != edge
+        ):
+            raise DomainError(
+                f"attribute {attribute.name!r} has a {key} other than its outer bin edge {edge}"
+            )
     return attribute
 
 

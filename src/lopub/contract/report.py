@@ -42,22 +42,43 @@ class Report:
     """The noisy bits of all blocks, one behind the other."""
 
     def __repr__(self) -> str:
-        return one_line(self, f"campaign {self.campaign.hex()}…", f"slot {self.slot}", f"{len(self.payload)} bytes of payload")
+        return one_line(
+            self,
+            f"campaign {self.campaign.hex()}…",
+            f"slot {self.slot}",
+            f"{len(self.payload)} bytes of payload",
+        )
 
     def to_bytes(self) -> bytes:
         """The bytes that are sent and kept."""
-        return bytes([VERSION]) + self.campaign + self.id + self.slot.to_bytes(4) + self.mask + self.payload
+        return (
+            bytes([VERSION])
+            + self.campaign
+            + self.id
+            + self.slot.to_bytes(4)
+            + self.mask
+            + self.payload
+        )
 
     @classmethod
     def from_bytes(cls, data: bytes, campaign: Campaign) -> Self:
         """The report, or ReportRejected with the reason."""
         start = HEADER_BYTES + campaign.mask_bytes
         if len(data) < start:
-            _refuse(Reason.LENGTH, f"report has {len(data)} bytes, campaign {campaign.id[:8]}… needs at least {start}")
+            _refuse(
+                Reason.LENGTH,
+                f"report has {len(data)} bytes, campaign {campaign.id[:8]}… needs at least {start}",
+            )
         if data[0] != VERSION:
-            _refuse(Reason.VERSION, f"report has version {data[0]}, this program knows version {VERSION}")
+            _refuse(
+                Reason.VERSION,
+                f"report has version {data[0]}, this program knows version {VERSION}",
+            )
         if data[PREFIX] != campaign.prefix:
-            _refuse(Reason.CAMPAIGN, f"report was made for campaign {data[PREFIX].hex()}…, not for {campaign.id[:16]}…")
+            _refuse(
+                Reason.CAMPAIGN,
+                f"report was made for campaign {data[PREFIX].hex()}…, not for {campaign.id[:16]}…",
+            )
         report = cls(
             campaign=data[PREFIX],
             id=data[ID],
@@ -79,7 +100,10 @@ class Report:
         view = self.view(campaign)
         needed = campaign.payload_bytes(view)
         if len(self.payload) != needed:
-            _refuse(Reason.LENGTH, f"payload has {len(self.payload)} bytes, this campaign and view need {needed}")
+            _refuse(
+                Reason.LENGTH,
+                f"payload has {len(self.payload)} bytes, this campaign and view need {needed}",
+            )
         self.outputs(campaign)
 
     def view(self, campaign: Campaign) -> Clique:
@@ -89,7 +113,10 @@ class Report:
             return tuple(range(len(domain)))
         view = view_of(self.mask)
         if not view or view[-1] >= len(domain) or not campaign.view.can_draw(view, domain.sizes):
-            _refuse(Reason.VIEW, "the view mask names a set of attributes that this campaign cannot draw")
+            _refuse(
+                Reason.VIEW,
+                "the view mask names a set of attributes that this campaign cannot draw",
+            )
         return view
 
     def outputs(self, campaign: Campaign) -> tuple[int, ...]:
@@ -132,22 +159,42 @@ class Report:
 def _wire_bytes(value: Any, campaign: Campaign) -> bytes:
     """The bytes that the JSON twin's members stand for, in their order."""
     if not isinstance(value, dict) or set(value) | {"view"} != _MEMBERS:
-        _refuse(Reason.JSON, f"the JSON twin must be an object with the members {', '.join(sorted(_MEMBERS))}")
+        _refuse(
+            Reason.JSON,
+            f"the JSON twin must be an object with the members {', '.join(sorted(_MEMBERS))}",
+        )
     version, slot = _integer(value, "version", 8), _integer(value, "slot", 32)
     prefix = value["campaign"]
     if not isinstance(prefix, str) or not re.fullmatch(r"[0-9a-f]{16}", prefix):
         _refuse(Reason.JSON, "member campaign of the JSON twin must be 16 hexadecimal digits")
     if version != VERSION:
-        _refuse(Reason.VERSION, f"report has version {version}, this program knows version {VERSION}")
+        _refuse(
+            Reason.VERSION, f"report has version {version}, this program knows version {VERSION}"
+        )
     if prefix != campaign.prefix.hex():
-        _refuse(Reason.CAMPAIGN, f"report was made for campaign {prefix}…, not for {campaign.id[:16]}…")
+        _refuse(
+            Reason.CAMPAIGN, f"report was made for campaign {prefix}…, not for {campaign.id[:16]}…"
+        )
     id_ = _binary(value, "id")
     if len(id_) != ID_BYTES:
-        _refuse(Reason.JSON, f"member id of the JSON twin must stand for {ID_BYTES} bytes, got {len(id_)}")
+        _refuse(
+            Reason.JSON,
+            f"member id of the JSON twin must stand for {ID_BYTES} bytes, got {len(id_)}",
+        )
     mask = _binary(value, "view") if "view" in value else b""
     if len(mask) != campaign.mask_bytes:
-        _refuse(Reason.VIEW, f"member view of the JSON twin must stand for {campaign.mask_bytes} bytes, got {len(mask)}")
-    return version.to_bytes(1) + bytes.fromhex(prefix) + id_ + slot.to_bytes(4) + mask + _binary(value, "payload")
+        _refuse(
+            Reason.VIEW,
+            f"member view of the JSON twin must stand for {campaign.mask_bytes} bytes, got {len(mask)}",
+        )
+    return (
+        version.to_bytes(1)
+        + bytes.fromhex(prefix)
+        + id_
+        + slot.to_bytes(4)
+        + mask
+        + _binary(value, "payload")
+    )
 
 
 def _integer(value: dict[str, Any], key: str, n_bits: int) -> int:
@@ -214,7 +261,9 @@ def framed(reports: Iterable[bytes]) -> bytes:
 
 def _length(report: bytes) -> bytes:
     if len(report) > LONGEST_REPORT:
-        _refuse(Reason.LENGTH, f"report has {len(report)} bytes, at most {LONGEST_REPORT} can be framed")
+        _refuse(
+            Reason.LENGTH, f"report has {len(report)} bytes, at most {LONGEST_REPORT} can be framed"
+        )
     return len(report).to_bytes(2)
 
 
@@ -226,9 +275,23 @@ def unframed(data: bytes) -> Iterator[bytes]:
         if at + 2 > len(data):
             _refuse(Reason.LENGTH, "the last report is cut off in the middle of its length")
         if end > len(data):
-            _refuse(Reason.LENGTH, f"the last report is cut off: {len(data) - at} bytes are left where {end - at} should be")
+            _refuse(
+                Reason.LENGTH,
+                f"the last report is cut off: {len(data) - at} bytes are left where {end - at} should be",
+            )
         yield data[at + 2 : end]
         at = end
 
 
-__all__ = ["LONGEST_REPORT", "VERSION", "Report", "base64url", "framed", "mask_of", "pack", "unframed", "unpack", "view_of"]
+__all__ = [
+    "LONGEST_REPORT",
+    "VERSION",
+    "Report",
+    "base64url",
+    "framed",
+    "mask_of",
+    "pack",
+    "unframed",
+    "unpack",
+    "view_of",
+]

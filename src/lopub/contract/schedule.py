@@ -47,15 +47,21 @@ class Repeat:
 
     def __post_init__(self) -> None:
         if not 1 <= self.every_days <= LONGEST_ROUND:
-            raise CampaignError(f"schedule.repeat.every_days must lie in 1..{LONGEST_ROUND}, got {self.every_days}")
+            raise CampaignError(
+                f"schedule.repeat.every_days must lie in 1..{LONGEST_ROUND}, got {self.every_days}"
+            )
         if not 2 <= self.rounds <= MOST_ROUNDS:
-            raise CampaignError(f"schedule.repeat.rounds must lie in 2..{MOST_ROUNDS:,}, got {self.rounds}")
+            raise CampaignError(
+                f"schedule.repeat.rounds must lie in 2..{MOST_ROUNDS:,}, got {self.rounds}"
+            )
         if not 1 <= self.take_part <= self.rounds:
             raise CampaignError(
                 f"schedule.repeat.take_part must lie in 1..{self.rounds}, the number of rounds, got {self.take_part}"
             )
         if self.mode not in (SAMPLED, PERMANENT):
-            raise CampaignError(f"schedule.repeat.mode must be {SAMPLED} or {PERMANENT}, got {self.mode[:40]!r}")
+            raise CampaignError(
+                f"schedule.repeat.mode must be {SAMPLED} or {PERMANENT}, got {self.mode[:40]!r}"
+            )
 
     @property
     def is_permanent(self) -> bool:
@@ -81,7 +87,12 @@ class Repeat:
 
     def to_json(self) -> dict[str, Json]:
         """The member `repeat` of a schedule."""
-        return {"every_days": self.every_days, "mode": self.mode, "rounds": self.rounds, "take_part": self.take_part}
+        return {
+            "every_days": self.every_days,
+            "mode": self.mode,
+            "rounds": self.rounds,
+            "take_part": self.take_part,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,10 +105,15 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if self.closes < self.opens:
-            raise CampaignError(f"schedule.closes must not be before schedule.opens, got {self.closes} before {self.opens}")
+            raise CampaignError(
+                f"schedule.closes must not be before schedule.opens, got {self.closes} before {self.opens}"
+            )
         if self.opens < EPOCH:
             raise CampaignError(f"schedule.opens must not be before {EPOCH}, got {self.opens}")
-        if self.repeat and self.closes.toordinal() != self.opens.toordinal() + self.repeat.n_days - 1:
+        if (
+            self.repeat
+            and self.closes.toordinal() != self.opens.toordinal() + self.repeat.n_days - 1
+        ):
             raise CampaignError(
                 f"schedule.closes must be the last day of the last round, {self.repeat.n_days:,} days from schedule.opens on,"
                 f" got {self.closes}"
@@ -107,7 +123,9 @@ class Schedule:
     def in_rounds(cls, opens: date, repeat: Repeat) -> "Schedule":
         """The schedule of rounds that begin on this day."""
         if opens.toordinal() + repeat.n_days - 1 > date.max.toordinal():
-            raise CampaignError(f"schedule.repeat must end by {date.max}; its {repeat.n_days:,} days do not")
+            raise CampaignError(
+                f"schedule.repeat must end by {date.max}; its {repeat.n_days:,} days do not"
+            )
         return cls(opens=opens, closes=opens + timedelta(days=repeat.n_days - 1), repeat=repeat)
 
     @property
@@ -147,7 +165,11 @@ class Schedule:
 
     def round_named(self, text: str) -> int:
         """The slot of the one round whose first day begins so: 2026-11, or 2026-11-02."""
-        found = [slot for slot in self.slots if text and str(day_of(slot)).startswith(text)] if self.repeat else []
+        found = (
+            [slot for slot in self.slots if text and str(day_of(slot)).startswith(text)]
+            if self.repeat
+            else []
+        )
         if len(found) != 1:
             which = f"{len(found)} rounds begin" if found else "no round begins"
             raise CampaignError(
@@ -167,7 +189,9 @@ def days_between(text: str) -> range:
     try:
         slots = [(date.fromisoformat(day) - EPOCH).days for day in (first, last or first)]
     except ValueError:
-        raise DomainError(f"days are written as 2026-03-01 or 2026-03-01..2026-03-04, got {text!r}") from None
+        raise DomainError(
+            f"days are written as 2026-03-01 or 2026-03-01..2026-03-04, got {text!r}"
+        ) from None
     if slots[1] < slots[0]:
         raise DomainError(f"of days from one to another the first comes first, got {text!r}")
     return range(slots[0], slots[1] + 1)
@@ -204,7 +228,11 @@ def schedule_from_json(members: Members) -> Schedule:
     """The schedule of a campaign, or of a draft."""
     opens, closes = (day_at(members.text(key), members.path(key)) for key in ("opens", "closes"))
     value = members.take("repeat") if "repeat" in members else ONCE
-    repeat = repeat_from_json(Members(value, members.path("repeat"))) if isinstance(value, dict) else None
+    repeat = (
+        repeat_from_json(Members(value, members.path("repeat")))
+        if isinstance(value, dict)
+        else None
+    )
     if repeat is None and value != ONCE:
         raise CampaignError(NO_REPEAT)
     members.done()

@@ -42,7 +42,11 @@ class Translation:
         composed_texts(self, "title", "description", "consent", "titles", "questions", "labels")
 
     def __repr__(self) -> str:
-        return one_line(self, repr(self.title), f"texts of {len({*self.titles, *self.questions, *self.labels})} attributes")
+        return one_line(
+            self,
+            repr(self.title),
+            f"texts of {len({*self.titles, *self.questions, *self.labels})} attributes",
+        )
 
     def to_json(self) -> dict[str, Json]:
         """One member of `translations` in a campaign."""
@@ -64,13 +68,19 @@ def check_translations(translations: Iterable[Translation], domain: Domain) -> N
     names = set(asked)
     texts_of: dict[str, frozenset[str]] = {}
     for translation in translations:
-        for name in sorted({*translation.titles, *translation.questions, *translation.labels} - names):
-            raise CampaignError(f"a translation names attribute {name[:100]!r}, which the campaign does not ask for")
+        for name in sorted(
+            {*translation.titles, *translation.questions, *translation.labels} - names
+        ):
+            raise CampaignError(
+                f"a translation names attribute {name[:100]!r}, which the campaign does not ask for"
+            )
         for name, labels in translation.labels.items():
             if name not in texts_of:
                 texts_of[name] = frozenset(asked[name].texts)
             if not texts_of[name].issuperset(labels):
-                raise CampaignError(f"a translation of attribute {name!r} labels a value that it does not list")
+                raise CampaignError(
+                    f"a translation of attribute {name!r} labels a value that it does not list"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +132,9 @@ class Terms:
 
     def to_json(self) -> dict[str, Json]:
         """The members of a campaign that are its terms."""
-        translations: dict[str, Json] = {language: text.to_json() for language, text in self.translations.items()}
+        translations: dict[str, Json] = {
+            language: text.to_json() for language, text in self.translations.items()
+        }
         optional: dict[str, Json] = {
             "title": self.title,
             "description": self.description,
@@ -132,8 +144,16 @@ class Terms:
             "translations": translations,
             "schedule": self.schedule.to_json() if self.schedule else "",
         }
-        defaults: dict[str, Json] = {**dict.fromkeys(optional, ""), "retention_days": 0, "translations": {}}
-        required: dict[str, Json] = {"name": self.name, "language": self.language, "min_reports": self.min_reports}
+        defaults: dict[str, Json] = {
+            **dict.fromkeys(optional, ""),
+            "retention_days": 0,
+            "translations": {},
+        }
+        required: dict[str, Json] = {
+            "name": self.name,
+            "language": self.language,
+            "min_reports": self.min_reports,
+        }
         return required | without_defaults(optional, defaults)
 
 
@@ -161,13 +181,18 @@ def _translations(members: Members) -> dict[str, Translation]:
 
 def _check_number(translations: Sized) -> None:
     if len(translations) > MOST_TRANSLATIONS:
-        raise CampaignError(f"translations may name at most {MOST_TRANSLATIONS:,} languages, got {len(translations):,}")
+        raise CampaignError(
+            f"translations may name at most {MOST_TRANSLATIONS:,} languages, got {len(translations):,}"
+        )
 
 
 def _translation(value: Json, where: str) -> Translation:
     members = Members(value, where)
     texts = {key: members.text(key, "") for key in ("title", "description", "consent")}
-    by_name = {key: members.mapping(key, text_at) if key in members else {} for key in ("titles", "questions")}
+    by_name = {
+        key: members.mapping(key, text_at) if key in members else {}
+        for key in ("titles", "questions")
+    }
     labels = members.mapping("labels", _texts) if "labels" in members else {}
     members.done()
     return Translation(**texts, **by_name, labels=labels)  # type: ignore[arg-type]

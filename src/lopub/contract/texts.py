@@ -30,7 +30,9 @@ SETTLED = (
 """What is normalized: Latin, Greek, Cyrillic, Hebrew, Arabic, Devanagari, kana and Hangul. Unicode 14.0 assigns every one of
 these code points."""
 _UNSETTLED = re.compile(f"([^{SETTLED}]+)")
-_LAST_TWO = "".join(chr(last) for plane in range(0, 0x110000, 0x10000) for last in (plane + 0xFFFE, plane + 0xFFFF))
+_LAST_TWO = "".join(
+    chr(last) for plane in range(0, 0x110000, 0x10000) for last in (plane + 0xFFFE, plane + 0xFFFF)
+)
 _NO_CHARACTER = re.compile(f"[\ud800-\udfff\ufdd0-\ufdef{_LAST_TWO}]")
 """Half surrogate pairs and noncharacters: the same in every version of Unicode."""
 
@@ -47,7 +49,9 @@ def normalize(text: str) -> str:
     if _has_long_run(_settled(text)):
         raise CampaignError(f"a text has more than {MOST_MARKS} combining marks in a row")
     parts = _UNSETTLED.split(text)
-    return "".join(part if i % 2 else unicodedata.normalize("NFC", part) for i, part in enumerate(parts))
+    return "".join(
+        part if i % 2 else unicodedata.normalize("NFC", part) for i, part in enumerate(parts)
+    )
 
 
 def are_normalized(texts: Iterable[str]) -> bool:
@@ -94,7 +98,9 @@ def check_texts(texts: Sequence[str], what: str, error: type[LopubError]) -> tup
         raise error(f"{what}: {refusal}") from None
     longest = max(map(len, composed), default=0)
     if longest > LONGEST_TEXT:
-        raise error(f"{what} must have at most {LONGEST_TEXT} characters, got {longest} once composed")
+        raise error(
+            f"{what} must have at most {LONGEST_TEXT} characters, got {longest} once composed"
+        )
     return composed
 
 
@@ -135,7 +141,9 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     from html import escape  # a client needs none of this
 
     top = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
+    )
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -148,9 +156,15 @@ def one_line(noun: object, *facts: str) -> str:
 def changed_fields(options: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from their defaults, by name."""
     given = {field.name: getattr(options, field.name) for field in fields(options)}
-    return {field.name: given[field.name] for field in fields(options) if given[field.name] != field.default}
+    return {
+        field.name: given[field.name]
+        for field in fields(options)
+        if given[field.name] != field.default
+    }
 
 
 def told_options(options: object) -> str:
     """The repr of a dataclass of options: those that differ from their defaults."""
-    return one_line(options, *(f"{name}={value!r}" for name, value in changed_fields(options).items()))
+    return one_line(
+        options, *(f"{name}={value!r}" for name, value in changed_fields(options).items())
+    )

@@ -8,7 +8,13 @@ from typing import ClassVar
 from lopub.contract.attribute import Accepted, Boolean, Value, few
 from lopub.contract.canonical import Json, without_defaults
 from lopub.contract.condition import Comparison, Condition, option_name
-from lopub.contract.texts import check_text, check_texts, composed_or_empty, composed_texts, one_line
+from lopub.contract.texts import (
+    check_text,
+    check_texts,
+    composed_or_empty,
+    composed_texts,
+    one_line,
+)
 from lopub.errors import CampaignError, DomainError
 
 MOST_OPTIONS = 64
@@ -42,10 +48,16 @@ class TickList:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", check_text(self.name, "a list's name", CampaignError))
-        object.__setattr__(self, "values", check_texts(self.values, f"an option of list {self.name!r}", DomainError))
+        object.__setattr__(
+            self,
+            "values",
+            check_texts(self.values, f"an option of list {self.name!r}", DomainError),
+        )
         composed_texts(self, "title", "question", "description", "labels")
         if not 2 <= len(self.values) <= MOST_OPTIONS:
-            raise DomainError(f"list {self.name!r} must have 2 to {MOST_OPTIONS} options, got {len(self.values)}")
+            raise DomainError(
+                f"list {self.name!r} must have 2 to {MOST_OPTIONS} options, got {len(self.values)}"
+            )
         if len(set(self.values)) < len(self.values):
             raise DomainError(f"list {self.name!r} has the same option twice")
         if not self.labels.keys() <= set(self.values):
@@ -54,8 +66,12 @@ class TickList:
             raise DomainError(f"list {self.name!r} must name one of its own options as none")
         n_others = len(self.values) - bool(self.none)
         if self.most and not 1 <= self.most < n_others:
-            raise DomainError(f"list {self.name!r} must allow at most 1 to {n_others - 1} ticks, or any number")
-        object.__setattr__(self, "labels", {value: self.labels.get(value, value) for value in self.values})
+            raise DomainError(
+                f"list {self.name!r} must allow at most 1 to {n_others - 1} ticks, or any number"
+            )
+        object.__setattr__(
+            self, "labels", {value: self.labels.get(value, value) for value in self.values}
+        )
 
     @cached_property
     def options(self) -> tuple["ListOption", ...]:
@@ -81,13 +97,21 @@ class TickList:
         """The candidates of the options, in order, of an answer: the ticked values, or None."""
         if answer is None:
             if self.missing_index is None:
-                raise DomainError(f"list {self.name!r} has no answer, and the campaign does not take a missing one")
+                raise DomainError(
+                    f"list {self.name!r} has no answer, and the campaign does not take a missing one"
+                )
             return (self.missing_index,) * len(self.values)
-        if not isinstance(answer, list | tuple) or not all(isinstance(value, str) for value in answer):
+        if not isinstance(answer, list | tuple) or not all(
+            isinstance(value, str) for value in answer
+        ):
             raise DomainError(f"list {self.name!r} takes a list of its options, as texts")
-        ticked = [value if value in self._place_of else composed_or_empty(value) for value in answer]
+        ticked = [
+            value if value in self._place_of else composed_or_empty(value) for value in answer
+        ]
         if not all(value in self._place_of for value in ticked):
-            raise DomainError(f"list {self.name!r} does not have this option ({len(self.values)} options): {few(self.values)}")
+            raise DomainError(
+                f"list {self.name!r} does not have this option ({len(self.values)} options): {few(self.values)}"
+            )
         if len(set(ticked)) < len(ticked):
             raise DomainError(f"list {self.name!r} has the same option ticked twice")
         codes = tuple(int(value in ticked) for value in self.values)
@@ -121,8 +145,15 @@ class TickList:
             "description": self.description,
             "none": self.none,
         }
-        categories: list[Json] = [{"value": value, "label": self.labels[value]} for value in self.values]
-        members: dict[str, Json] = {"name": self.name, "type": self.type, "constraints": constraints, "categories": categories}
+        categories: list[Json] = [
+            {"value": value, "label": self.labels[value]} for value in self.values
+        ]
+        members: dict[str, Json] = {
+            "name": self.name,
+            "type": self.type,
+            "constraints": constraints,
+            "categories": categories,
+        }
         if self.only_if is not None:
             members["onlyIf"] = self.only_if.to_json()
         return members | without_defaults(texts, dict.fromkeys(texts, ""))
@@ -150,7 +181,9 @@ class ListOption(Boolean):
 
     def accepted(self, comparison: Comparison) -> Accepted:
         """The ticked option, and nothing else."""
-        return frozenset({YES}) if comparison.operator == "includes" else super().accepted(comparison)
+        return (
+            frozenset({YES}) if comparison.operator == "includes" else super().accepted(comparison)
+        )
 
     def _compared(self, value: Value) -> int:
         raise DomainError(f"list {self.of_list.name!r} can only be compared by includes")

@@ -46,7 +46,11 @@ class Wording:
 
     @cached_property
     def _translation(self) -> Translation:
-        return self.campaign.terms.translations.get(self.language, Translation()) if not self.is_own else Translation()
+        return (
+            self.campaign.terms.translations.get(self.language, Translation())
+            if not self.is_own
+            else Translation()
+        )
 
     @property
     def title(self) -> str:
@@ -128,4 +132,7 @@ def rounds_in_words(campaign: Campaign) -> str:
 def weakness(campaign: Campaign) -> str:
     """One plain sentence about an epsilon that protects on paper only, of everything that a device ever sends; empty where none
     is due."""
-    return epsilon_warning(campaign.lifetime_loss, "all reports of one device" if campaign.terms.repeat else "one report")
+    return epsilon_warning(
+        campaign.lifetime_loss,
+        "all reports of one device" if campaign.terms.repeat else "one report",
+    )

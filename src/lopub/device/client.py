@@ -53,7 +53,9 @@ class Client:
         store: ClientStore | None = None,
         respondent: str = "self",
     ) -> None:
-        if epsilon_cap is not None and campaign.lifetime_loss > exact_decimal(epsilon_cap, "epsilon_cap"):
+        if epsilon_cap is not None and campaign.lifetime_loss > exact_decimal(
+            epsilon_cap, "epsilon_cap"
+        ):
             in_all = " in all its rounds together" if campaign.terms.repeat else ""
             raise EpsilonTooHigh(
                 f"campaign {campaign.terms.name!r} has epsilon {decimal_up(campaign.lifetime_loss)}{in_all};"
@@ -66,8 +68,12 @@ class Client:
         schedule = campaign.terms.schedule
         self._series: Series | None = None
         if schedule is not None and schedule.repeat is not None:
-            self._series = Series(campaign, schedule, schedule.repeat, keeps_series(self._store), self._key)
-        self._lifetime_cap = None if lifetime_cap is None else exact_decimal(lifetime_cap, "lifetime_cap")
+            self._series = Series(
+                campaign, schedule, schedule.repeat, keeps_series(self._store), self._key
+            )
+        self._lifetime_cap = (
+            None if lifetime_cap is None else exact_decimal(lifetime_cap, "lifetime_cap")
+        )
         self._totals = keeps_totals(self._store)
         if self._lifetime_cap is not None and self._totals is None:
             raise CampaignError(
@@ -76,7 +82,9 @@ class Client:
 
     def __repr__(self) -> str:
         total = [f"{self._campaign.lifetime_epsilon:.6g} in all rounds"] if self._series else []
-        return one_line(self, repr(self._campaign.terms.name), f"epsilon {self._campaign.epsilon:.6g}", *total)
+        return one_line(
+            self, repr(self._campaign.terms.name), f"epsilon {self._campaign.epsilon:.6g}", *total
+        )
 
     def encode(self, record: Record | None = None) -> Report:
         """The respondent's report: made from this record, or the one that was made before. Questions that do not apply are left
@@ -94,7 +102,9 @@ class Client:
         self._charge()  # before the noise is drawn: a crash may leave a count without a report, never a report without its count
         made = randomized(self._campaign, candidates, slot=slot, randomness=Randomness())
         kept = self._store.keep(self._key, data := made.to_bytes())
-        return made if kept == data else self._reread(kept)  # the one that another process kept first
+        return (
+            made if kept == data else self._reread(kept)
+        )  # the one that another process kept first
 
     def _encode_round(self, series: Series, record: Record | None) -> Report:
         slot = today(self._campaign)
@@ -108,7 +118,9 @@ class Client:
         self._charge()
         if made is not None:
             return made
-        hold_to(self._lifetime_cap, self.spent())  # which charging does not, once a series has begun: what is kept is counted
+        hold_to(
+            self._lifetime_cap, self.spent()
+        )  # which charging does not, once a series has begun: what is kept is counted
         return series.make(candidates, slot)
 
     def _candidates(self, record: Record | None) -> tuple[int, ...]:
@@ -163,7 +175,11 @@ class Client:
         if self._series is None:
             return tuple(report for report in self.reports() if not self._is_withdrawn(report))
         schedule, day = self._series.schedule, _day()
-        return tuple(report for report, fate in self._series.made() if fate == WAITING and _takes(schedule, report.slot, day))
+        return tuple(
+            report
+            for report, fate in self._series.made()
+            if fate == WAITING and _takes(schedule, report.slot, day)
+        )
 
     def missed(self) -> tuple[date, ...]:
         """The first days of the rounds whose report was made, but reached no collector while the round took reports."""
@@ -179,7 +195,9 @@ class Client:
             raise CampaignError("this store keeps no totals; FileStore and MemoryStore do")
         return self._totals.spent(self._person)
 
-    def send(self, url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False) -> int:
+    def send(
+        self, url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False
+    ) -> int:
         """Send the kept report, always the same bytes, until the collector has it; how many attempts it took. Of a campaign that
         repeats, all that are waiting, each until the collector has answered for it once.
 
@@ -209,7 +227,10 @@ class Client:
         if self._series is None or error.reason is not Reason.SLOT:
             self._tell(report, WITHDRAWN if error.reason is Reason.WITHDRAWN else REFUSED)
             return error
-        named, schedule = f"the report of the round from {day_of(report.slot)}", self._series.schedule
+        named, schedule = (
+            f"the report of the round from {day_of(report.slot)}",
+            self._series.schedule,
+        )
         if error.when == LATE and _day() > schedule.last_day(report.slot):
             self._tell(report, REFUSED)
             said = f"{named} came too late: the collector's days of grace after that round are over"
@@ -235,7 +256,9 @@ class Client:
         """The key of the note that this very report was withdrawn; another one in its place, after a loss, has its own."""
         return f"{self._key}:{report.id.hex()}"
 
-    def withdraw(self, url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False) -> int:
+    def withdraw(
+        self, url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False
+    ) -> int:
         """Ask the collector to forget the kept report, or those of all rounds so far; how many attempts it took. They stay kept
         here, so that no second one is ever drawn, and are not sent again once the collector has confirmed it. Where this raises,
         nothing is remembered: call it again later. A report of a later round is made only if that is asked for."""
@@ -249,7 +272,9 @@ class Client:
 
     def _charge(self) -> None:
         if self._totals is not None:
-            self._totals.charge(self._key, self._person, self._campaign.lifetime_loss, self._lifetime_cap)
+            self._totals.charge(
+                self._key, self._person, self._campaign.lifetime_loss, self._lifetime_cap
+            )
 
     def _finished(self) -> Report:
         if (report := self.kept()) is None:
@@ -270,7 +295,9 @@ class Client:
         try:
             return Report.from_bytes(data, self._campaign)
         except ReportRejected as error:
-            place = self._store.path_of(self._key) if isinstance(self._store, FileStore) else self._key
+            place = (
+                self._store.path_of(self._key) if isinstance(self._store, FileStore) else self._key
+            )
             raise StoreError(
                 f"the kept report {place} is damaged ({error.reason}); restore it, or delete it if it was never sent"
             ) from None
@@ -292,7 +319,9 @@ def _day() -> int:
     """This day in UTC, in days since 1970-01-01."""
     day = int(time.time() // SECONDS_A_DAY)
     if not 0 <= day <= LAST_SLOT:
-        raise CampaignError(f"the clock of this device is not between {EPOCH} and {date.max}; set it, then try again")
+        raise CampaignError(
+            f"the clock of this device is not between {EPOCH} and {date.max}; set it, then try again"
+        )
     return day
 
 

@@ -79,12 +79,16 @@ class SeriesStore(CountingStore, Protocol):
 
 def keeps_totals(store: ClientStore) -> CountingStore | None:
     """The store, where it adds up; asked by name, because a protocol that is checked at runtime takes as long as the noise."""
-    return cast(CountingStore, store) if hasattr(store, "spent") and hasattr(store, "charge") else None
+    return (
+        cast(CountingStore, store) if hasattr(store, "spent") and hasattr(store, "charge") else None
+    )
 
 
 def keeps_series(store: ClientStore) -> SeriesStore:
     """The store, where it serves a campaign that repeats; refused where it does not."""
-    if keeps_totals(store) is None or not (hasattr(store, "exchange") and hasattr(store, "is_lost")):
+    if keeps_totals(store) is None or not (
+        hasattr(store, "exchange") and hasattr(store, "is_lost")
+    ):
         raise CampaignError(
             "a campaign that repeats needs a store that keeps a series and its total, as FileStore does; this one has no spent,"
             " charge, exchange and is_lost"
@@ -179,7 +183,9 @@ class FileStore:
                 return kept or b""
             name = self._file_name(key, self._salt())
             self._write(name, after)
-            self._save(finished(self._draws(), name))  # or else when it is next charged, which comes before it is handed out
+            self._save(
+                finished(self._draws(), name)
+            )  # or else when it is next charged, which comes before it is handed out
             return after
 
     def is_lost(self, key: str) -> bool:
@@ -187,7 +193,9 @@ class FileStore:
         with _told("read", self._directory):
             if not (draws := self._draws()):
                 return False
-            return is_finished(draws, self._file_name(key, self._salt())) and self._read(key) is None
+            return (
+                is_finished(draws, self._file_name(key, self._salt())) and self._read(key) is None
+            )
 
     def spent(self, person: str) -> Spent:
         """What this person's reports have cost so far."""
@@ -202,12 +210,16 @@ class FileStore:
             salt, draws = self._salt(), self._draws()
             new = Draw(self._name(key, salt), self._name(person, salt), loss)
             kept = self._read(key) is not None
-            self._save(charged(draws, new, cap=cap, kept=kept, n_unknown=self._n_unknown(person, draws)))
+            self._save(
+                charged(draws, new, cap=cap, kept=kept, n_unknown=self._n_unknown(person, draws))
+            )
 
     def path_of(self, key: str) -> Path:
         """The file of this key's report; its older name, where it has that or the store has no salt yet."""
         salt, older = self._salt(), self._directory / key
-        return self._directory / self._file_name(key, salt) if salt and not older.exists() else older
+        return (
+            self._directory / self._file_name(key, salt) if salt and not older.exists() else older
+        )
 
     # ---- the directory
 
@@ -244,7 +256,9 @@ class FileStore:
         with contextlib.suppress(OSError):
             self._directory.chmod(0o700)
         if self._directory.stat().st_mode & 0o077:
-            raise StoreError(f"the store {self._directory} is open to other users and cannot be closed to them; choose another")
+            raise StoreError(
+                f"the store {self._directory} is open to other users and cannot be closed to them; choose another"
+            )
 
     @staticmethod
     def _is_ours(name: str) -> bool:
@@ -270,7 +284,9 @@ class FileStore:
             return None
 
     def _has_what_needs_salt(self) -> bool:
-        return self._directory.exists() and any(self._needs_salt(path.name) for path in self._directory.iterdir())
+        return self._directory.exists() and any(
+            self._needs_salt(path.name) for path in self._directory.iterdir()
+        )
 
     def _without_salt(self) -> StoreError:
         return StoreError(
@@ -280,7 +296,9 @@ class FileStore:
 
     @staticmethod
     def _needs_salt(name: str) -> bool:
-        return name == "spent.json" or any(pattern.fullmatch(name) for pattern in (_REPORT, _NOTE, _WHOLE_PART))
+        return name == "spent.json" or any(
+            pattern.fullmatch(name) for pattern in (_REPORT, _NOTE, _WHOLE_PART)
+        )
 
     def _make_salt(self) -> None:
         if not self._salt():
@@ -300,7 +318,9 @@ class FileStore:
 
     def _read(self, key: str) -> bytes | None:
         salt = self._salt()
-        for name in [self._file_name(key, salt)] * bool(salt) + [key]:  # the key itself: its name in earlier versions
+        for name in [self._file_name(key, salt)] * bool(salt) + [
+            key
+        ]:  # the key itself: its name in earlier versions
             with contextlib.suppress(FileNotFoundError):
                 return (self._directory / name).read_bytes()
         return None
@@ -314,7 +334,9 @@ class FileStore:
         if found and hashlib.sha256(part.read_bytes()).hexdigest() == found[2]:
             self._finish(part, found[1])
         else:
-            part.unlink(missing_ok=True)  # another part may have been written meanwhile, which removes what was left before
+            part.unlink(
+                missing_ok=True
+            )  # another part may have been written meanwhile, which removes what was left before
 
     def _finish(self, part: Path, name: str) -> None:
         """The whole report gets its name, unless one has it; from here on its draw counts for good."""
@@ -322,7 +344,9 @@ class FileStore:
         if not path.exists():
             self._save(finished(self._draws(), name))
             try:
-                os.link(part, path)  # unlike a rename, fails where the name is taken, even on a disk whose locks do not lock
+                os.link(
+                    part, path
+                )  # unlike a rename, fails where the name is taken, even on a disk whose locks do not lock
             except FileExistsError:
                 pass
             except OSError as error:
@@ -345,17 +369,26 @@ class FileStore:
             return ()
         except (ValueError, ArithmeticError, KeyError, TypeError, RecursionError):
             raise StoreError(f"the totals {path} are damaged; restore them from a backup") from None
-        if known_by not in (None, self._name("salt", self._salt())):  # earlier versions did not write it
+        if known_by not in (
+            None,
+            self._name("salt", self._salt()),
+        ):  # earlier versions did not write it
             raise self._without_salt()
         return draws
 
     def _save(self, draws: tuple[Draw, ...]) -> None:
         if not draws:
             return
-        rows = [{"report": d.report, "person": d.person, "epsilon": str(d.loss), "finished": d.finished} for d in draws]
+        rows = [
+            {"report": d.report, "person": d.person, "epsilon": str(d.loss), "finished": d.finished}
+            for d in draws
+        ]
         rows.sort(key=lambda row: str(row["report"]))  # in no order of time
         members = {"draws": rows, "format": 1, "salt": self._name("salt", self._salt())}
-        data, path = json.dumps(members, indent=1, sort_keys=True).encode(), self._directory / "spent.json"
+        data, path = (
+            json.dumps(members, indent=1, sort_keys=True).encode(),
+            self._directory / "spent.json",
+        )
         if not path.exists() or path.read_bytes() != data:
             self._write(path.name, data)
 
@@ -370,8 +403,12 @@ class FileStore:
             return 0
         salt, known = self._salt(), {draw.report for draw in draws}
         names = [path.name for path in self._directory.iterdir()]
-        older = [name for name in names if _OLDER_REPORT.fullmatch(name) and name.endswith(f"-{person}")]
-        mine = [name for name in names if _REPORT.fullmatch(name)] + [self._name(name, salt) for name in older]
+        older = [
+            name for name in names if _OLDER_REPORT.fullmatch(name) and name.endswith(f"-{person}")
+        ]
+        mine = [name for name in names if _REPORT.fullmatch(name)] + [
+            self._name(name, salt) for name in older
+        ]
         return sum(name not in known for name in mine)
 
 
@@ -383,4 +420,6 @@ def _told(verb: str, directory: Path) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, StoreError):
             raise
-        raise StoreError(f"cannot {verb} the store {directory}: {error.strerror or error}") from None
+        raise StoreError(
+            f"cannot {verb} the store {directory}: {error.strerror or error}"
+        ) from None

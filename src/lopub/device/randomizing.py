@@ -8,12 +8,16 @@ from lopub.contract.randomness import Randomness
 from lopub.contract.report import ID_BYTES, Report, mask_of, pack
 
 
-def randomized(campaign: Campaign, candidates: Sequence[int], *, slot: int, randomness: Randomness) -> Report:
+def randomized(
+    campaign: Campaign, candidates: Sequence[int], *, slot: int, randomness: Randomness
+) -> Report:
     """A report for the record: its id, then the view, then each block, drawn in this order from one stream."""
     report_id = randomness.take(ID_BYTES)
     view = campaign.view.draw(campaign.domain.sizes, randomness)
     channels, inputs = campaign.channels(view), inputs_of(campaign, view, candidates)
-    outputs = [channel.randomize(x, randomness) for channel, x in zip(channels, inputs, strict=True)]
+    outputs = [
+        channel.randomize(x, randomness) for channel, x in zip(channels, inputs, strict=True)
+    ]
     mask, payload = mask_in(campaign, view), pack(outputs, channels)
     return Report(campaign=campaign.prefix, id=report_id, slot=slot, mask=mask, payload=payload)
 

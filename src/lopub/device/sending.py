@@ -27,7 +27,15 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.canonical import LONGEST_FILE
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import FRAMED_TYPE, JSON_TYPE, base64url, framed
-from lopub.errors import CampaignError, CollectorError, DomainError, Reason, ReportRejected, TryLater, checks_options
+from lopub.errors import (
+    CampaignError,
+    CollectorError,
+    DomainError,
+    Reason,
+    ReportRejected,
+    TryLater,
+    checks_options,
+)
 
 AGENT = "lopub"
 """One constant for everybody: no version, no system, nothing that tells two people apart."""
@@ -87,10 +95,14 @@ class Address:
         """The parts of https://host/campaigns/ID. Nothing else may be in it: a query could tell people apart."""
         found = _ADDRESS.fullmatch(url)
         if found is None or int(found[3] or 1) not in range(1, 2**16):
-            raise CampaignError("a campaign's address must look like https://host/campaigns/ and the 64 digits of its id")
+            raise CampaignError(
+                "a campaign's address must look like https://host/campaigns/ and the 64 digits of its id"
+            )
         secure, host = found[1] == "https", found[2].strip("[]")
         if not (secure or allow_plain_http or _is_loopback(host)):
-            raise CampaignError("a campaign's address must begin with https://, so that nobody on the way can read or change it")
+            raise CampaignError(
+                "a campaign's address must begin with https://, so that nobody on the way can read or change it"
+            )
         return cls(secure, host, int(found[3] or (443 if secure else 80)), found[4], found[5])
 
     @property
@@ -100,7 +112,11 @@ class Address:
 
     @property
     def host_header(self) -> str:
-        return self.host_name if self.port == (443 if self.secure else 80) else f"{self.host_name}:{self.port}"
+        return (
+            self.host_name
+            if self.port == (443 if self.secure else 80)
+            else f"{self.host_name}:{self.port}"
+        )
 
 
 def _is_loopback(host: str) -> bool:
@@ -114,17 +130,26 @@ def _is_loopback(host: str) -> bool:
 
 
 @checks_options
-def fetch_campaign(url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False) -> Campaign:
+def fetch_campaign(
+    url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False
+) -> Campaign:
     """The campaign at this address; its bytes must have the hash that the address names."""
     address = Address.of(url, allow_plain_http=allow_plain_http)
-    request = _Request(address=address, method="GET", path=address.path, longest_answer=LONGEST_FILE)
+    request = _Request(
+        address=address, method="GET", path=address.path, longest_answer=LONGEST_FILE
+    )
     data, _ = _persist(request, patience, lambda answer: answer.body)
     return Campaign.from_bytes(data, expected_id=address.campaign_id)
 
 
 def send_report(report: bytes, address: Address, patience: Patience = PATIENT) -> int:
     """Send until the collector has it for good; how many attempts it took. ReportRejected where it refuses the report."""
-    request = _Request(address=address, path=f"{address.path}/reports", body=framed([report]), media_type=FRAMED_TYPE)
+    request = _Request(
+        address=address,
+        path=f"{address.path}/reports",
+        body=framed([report]),
+        media_type=FRAMED_TYPE,
+    )
     return _persist(request, patience, _counted)[1]
 
 
@@ -164,7 +189,9 @@ class _Unclear(Exception):
         self.asked = asked
 
 
-def _persist(request: _Request, patience: Patience, understand: Callable[[_Answer], _T]) -> tuple[_T, int]:
+def _persist(
+    request: _Request, patience: Patience, understand: Callable[[_Answer], _T]
+) -> tuple[_T, int]:
     """The same request until an answer is understood, and how many attempts it took; TryLater where time runs out."""
     ends = time.monotonic() + patience.seconds
     for n_attempts in count(1):
@@ -175,7 +202,9 @@ def _persist(request: _Request, patience: Patience, understand: Callable[[_Answe
             wait = trouble.asked + patience.wait(n_attempts)
             if time.monotonic() + wait >= ends:
                 attempts = f"{n_attempts} attempt{'s' if n_attempts > 1 else ''}"
-                raise TryLater(f"{request.address.host}: {trouble}, after {attempts}; try again later") from None
+                raise TryLater(
+                    f"{request.address.host}: {trouble}, after {attempts}; try again later"
+                ) from None
             time.sleep(wait)
     raise AssertionError("unreachable: counting does not end")
 
@@ -199,7 +228,9 @@ def _exchange(request: _Request, seconds: float) -> _Answer:
             raise _Unclear("the answer was cut off")
         return _Answer(response.status, response.getheader("Retry-After", ""), body)
     except ssl.SSLCertVerificationError as error:
-        raise CollectorError(f"the certificate of {address.host} is not trusted: {error.verify_message}") from None
+        raise CollectorError(
+            f"the certificate of {address.host} is not trusted: {error.verify_message}"
+        ) from None
     except TimeoutError:
         raise _Unclear("no answer in time") from None
     except OSError as error:
@@ -218,7 +249,11 @@ def _connected(address: Address, ends: float) -> socket.socket:
     """Straight to the host; with TLS through the system's https proxy where there is one, which sees no more than the host."""
     proxy = None if not address.secure or proxy_bypass(address.host) else getproxies().get("https")
     via = urlsplit(proxy if "://" in proxy else f"http://{proxy}") if proxy else None
-    sock = _dialled(via.hostname or "", via.port or 8080, ends) if via else _dialled(address.host, address.port, ends)
+    sock = (
+        _dialled(via.hostname or "", via.port or 8080, ends)
+        if via
+        else _dialled(address.host, address.port, ends)
+    )
     try:
         if via:
             _ask_for_tunnel(sock, address, ends)
@@ -234,7 +269,9 @@ def _connected(address: Address, ends: float) -> socket.socket:
 def _dialled(host: str, port: int, ends: float) -> socket.socket:
     """Connected to the first of the host's addresses that answers; none may use up the time of the others."""
     addresses, trouble = _addresses(host, port, ends), OSError("no address")
-    for n_left, (family, kind, protocol, _, target) in zip(range(len(addresses), 0, -1), addresses, strict=True):
+    for n_left, (family, kind, protocol, _, target) in zip(
+        range(len(addresses), 0, -1), addresses, strict=True
+    ):
         sock = socket.socket(family, kind, protocol)
         try:
             sock.settimeout(_left(ends) / n_left)
@@ -335,7 +372,9 @@ def _settled(answer: _Answer) -> _Answer:
     if answer.status >= 500 or answer.status in COME_AGAIN:
         raise _Unclear(f"the collector answers {answer.status}", _asked(answer.retry_after))
     if answer.status >= 400:
-        raise CollectorError(f"the collector refuses this request with {answer.status}{_problem(answer.body)}")
+        raise CollectorError(
+            f"the collector refuses this request with {answer.status}{_problem(answer.body)}"
+        )
     if answer.status >= 300:
         raise CollectorError(
             f"the collector answers {answer.status}, which points elsewhere; that is not followed: ask for its right address"
@@ -362,7 +401,9 @@ def _counted(answer: _Answer) -> None:
     try:
         reason = Reason(str(item.get("reason")))
     except ValueError:
-        raise CollectorError("the collector refuses the report for a reason that this program does not know") from None
+        raise CollectorError(
+            "the collector refuses the report for a reason that this program does not know"
+        ) from None
     said = f"the collector refuses the report ({reason}){_quoted(item.get('detail'))}"
     raise ReportRejected(reason, said, when=str(item.get("when", "")))
 

@@ -63,7 +63,12 @@ class Kept:
     def to_bytes(self) -> bytes:
         """As it is kept."""
         reports = [{"bytes": made.report.to_bytes().hex(), "fate": made.fate} for made in self.made]
-        members = {"answer": self.answer.hex(), "format": FORMAT, "reports": reports, "rounds": self.rounds}
+        members = {
+            "answer": self.answer.hex(),
+            "format": FORMAT,
+            "reports": reports,
+            "rounds": self.rounds,
+        }
         return json.dumps(members, indent=1, sort_keys=True).encode()
 
 
@@ -81,7 +86,9 @@ class Series:
 
     def slots(self) -> tuple[int, ...]:
         """The first days of the rounds in which this device takes part; drawn and kept where they are not yet."""
-        return tuple(self.schedule.slots[number] for number in self._now(self.store.kept(self.key)).rounds)
+        return tuple(
+            self.schedule.slots[number] for number in self._now(self.store.kept(self.key)).rounds
+        )
 
     def _drawn(self) -> tuple[int, ...]:
         """The numbers of the rounds; of whichever process drew them first. Before the first report nothing was revealed, and a
@@ -89,20 +96,32 @@ class Series:
         key = f"{self.key}:rounds"
         data = self.store.kept(key)
         while (rounds := self._rounds_in(data)) is None:
-            drawn = b"".join(number.to_bytes(ROUND_BYTES) for number in self.repeat.draw(Randomness()))
-            data = self.store.keep(key, drawn) if data is None else self.store.exchange(key, data, drawn) or None
+            drawn = b"".join(
+                number.to_bytes(ROUND_BYTES) for number in self.repeat.draw(Randomness())
+            )
+            data = (
+                self.store.keep(key, drawn)
+                if data is None
+                else self.store.exchange(key, data, drawn) or None
+            )
         return rounds
 
     def _rounds_in(self, data: bytes | None) -> tuple[int, ...] | None:
         """As they were kept; None where they are gone or damaged."""
         if data is None or len(data) % ROUND_BYTES:
             return None
-        rounds = tuple(int.from_bytes(data[at : at + ROUND_BYTES]) for at in range(0, len(data), ROUND_BYTES))
+        rounds = tuple(
+            int.from_bytes(data[at : at + ROUND_BYTES]) for at in range(0, len(data), ROUND_BYTES)
+        )
         return rounds if self._are_rounds(rounds) else None
 
     def _are_rounds(self, numbers: Sequence[int]) -> bool:
         rising = all(one < next_one for one, next_one in pairwise(numbers))
-        return len(numbers) == self.repeat.take_part and rising and 0 <= numbers[0] <= numbers[-1] < self.repeat.rounds
+        return (
+            len(numbers) == self.repeat.take_part
+            and rising
+            and 0 <= numbers[0] <= numbers[-1] < self.repeat.rounds
+        )
 
     # ---- reports
 
@@ -172,11 +191,22 @@ class Series:
             kept = json.loads(data)
             if kept["format"] != FORMAT:
                 raise ValueError
-            rounds, answer = tuple(int(number) for number in kept["rounds"]), bytes.fromhex(kept["answer"])
+            rounds, answer = (
+                tuple(int(number) for number in kept["rounds"]),
+                bytes.fromhex(kept["answer"]),
+            )
             reports = [(bytes.fromhex(one["bytes"]), str(one["fate"])) for one in kept["reports"]]
-            made = tuple(MadeReport(Report.from_bytes(report, self.campaign), fate) for report, fate in reports)
+            made = tuple(
+                MadeReport(Report.from_bytes(report, self.campaign), fate)
+                for report, fate in reports
+            )
             return self._checked(Kept(rounds, answer, made))
-        except (ValueError, KeyError, TypeError, RecursionError):  # ReportRejected is a ValueError, too
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            RecursionError,
+        ):  # ReportRejected is a ValueError, too
             raise _lost("what was kept of it") from None
 
     def _checked(self, kept: Kept) -> Kept:
@@ -196,7 +226,9 @@ def memorized(campaign: Campaign, candidates: Sequence[int], randomness: Randomn
     """The permanent answer: a view and its blocks' permanent noisy outputs, drawn in this order from one stream."""
     view = campaign.view.draw(campaign.domain.sizes, randomness)
     channels, inputs = campaign.channels(view), inputs_of(campaign, view, candidates)
-    outputs = [channel.memorized(x, randomness) for channel, x in zip(channels, inputs, strict=True)]
+    outputs = [
+        channel.memorized(x, randomness) for channel, x in zip(channels, inputs, strict=True)
+    ]
     return mask_in(campaign, view) + pack(outputs, channels)
 
 
@@ -205,13 +237,27 @@ def refreshed(campaign: Campaign, kept: bytes, *, slot: int, randomness: Randomn
     known = _as_report(campaign, kept, slot)
     report_id = randomness.take(ID_BYTES)
     channels = campaign.channels(known.view(campaign))
-    outputs = [channel.refreshed(x, randomness) for channel, x in zip(channels, known.outputs(campaign), strict=True)]
-    return Report(campaign=campaign.prefix, id=report_id, slot=slot, mask=known.mask, payload=pack(outputs, channels))
+    outputs = [
+        channel.refreshed(x, randomness)
+        for channel, x in zip(channels, known.outputs(campaign), strict=True)
+    ]
+    return Report(
+        campaign=campaign.prefix,
+        id=report_id,
+        slot=slot,
+        mask=known.mask,
+        payload=pack(outputs, channels),
+    )
 
 
 def _as_report(campaign: Campaign, kept: bytes, slot: int) -> Report:
     """The permanent answer, checked as strictly as a report."""
-    header = bytes([1]) + campaign.prefix + bytes(ID_BYTES) + slot.to_bytes(HEADER_BYTES - ID_BYTES - PREFIX.stop)
+    header = (
+        bytes([1])
+        + campaign.prefix
+        + bytes(ID_BYTES)
+        + slot.to_bytes(HEADER_BYTES - ID_BYTES - PREFIX.stop)
+    )
     try:
         return Report.from_bytes(header + kept, campaign)
     except ReportRejected:

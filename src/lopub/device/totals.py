@@ -46,7 +46,9 @@ def total_of(draws: tuple[Draw, ...], person: str) -> Decimal:
     return total
 
 
-def charged(draws: tuple[Draw, ...], new: Draw, *, cap: Decimal | None, kept: bool, n_unknown: int) -> tuple[Draw, ...]:
+def charged(
+    draws: tuple[Draw, ...], new: Draw, *, cap: Decimal | None, kept: bool, n_unknown: int
+) -> tuple[Draw, ...]:
     """The draws with one more, unless that one is there already."""
     mine = [draw for draw in draws if draw.report == new.report]
     if kept:
@@ -83,10 +85,21 @@ def is_finished(draws: tuple[Draw, ...], report: str) -> bool:
 
 def draw_of(members: dict[str, object]) -> Draw:
     """As it was written; whatever else stands in its place is damage."""
-    report, person, epsilon, finished = (members[key] for key in ("report", "person", "epsilon", "finished"))
-    if not (isinstance(report, str) and isinstance(person, str) and isinstance(epsilon, str) and isinstance(finished, bool)):
+    report, person, epsilon, finished = (
+        members[key] for key in ("report", "person", "epsilon", "finished")
+    )
+    if not (
+        isinstance(report, str)
+        and isinstance(person, str)
+        and isinstance(epsilon, str)
+        and isinstance(finished, bool)
+    ):
         raise TypeError
     loss = Decimal(epsilon)
-    if not all(map(_NAME.fullmatch, (report, person))) or not 0 < loss <= MOST_EPSILON or len(epsilon) > LONGEST_EPSILON:
+    if (
+        not all(map(_NAME.fullmatch, (report, person)))
+        or not 0 < loss <= MOST_EPSILON
+        or len(epsilon) > LONGEST_EPSILON
+    ):
         raise ValueError
     return Draw(report, person, loss, finished)

@@ -8,4 +8,12 @@ from lopub.evaluation.classifiers import CLASSIFIERS, ClassifierScore
 from lopub.evaluation.distance import SetScore, WayScore
 from lopub.evaluation.scores import Edges, Evaluation, evaluate
 
-__all__ = ["CLASSIFIERS", "ClassifierScore", "Edges", "Evaluation", "SetScore", "WayScore", "evaluate"]
+__all__ = [
+    "CLASSIFIERS",
+    "ClassifierScore",
+    "Edges",
+    "Evaluation",
+    "SetScore",
+    "WayScore",
+    "evaluate",
+]

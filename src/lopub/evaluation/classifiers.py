@@ -48,7 +48,13 @@ def thinned(dataset: Dataset, rng: np.random.Generator) -> Dataset:
 
 
 def target_scores(
-    training: Dataset, test: Dataset, synthetic: Dataset, target: str, *, seed: int, advance: Callable[[], None]
+    training: Dataset,
+    test: Dataset,
+    synthetic: Dataset,
+    target: str,
+    *,
+    seed: int,
+    advance: Callable[[], None],
 ) -> tuple[ClassifierScore, ...]:
     """Each classifier, trained on synthetic and on real records, and tested on the same held-out ones."""
     truth = test.column(target)
@@ -70,7 +76,9 @@ def target_scores(
     return tuple(scores)
 
 
-def predicted(classifier: str, training: Dataset, test: Dataset, target: str, *, seed: int) -> NDArray[Any]:
+def predicted(
+    classifier: str, training: Dataset, test: Dataset, target: str, *, seed: int
+) -> NDArray[Any]:
     """The target of each test record by all other attributes; constant where there is nothing to learn from."""
     labels = training.column(target)
     features = [name for name in sorted(training.domain.names) if name != target]
@@ -79,7 +87,9 @@ def predicted(classifier: str, training: Dataset, test: Dataset, target: str, *,
     model = _model(classifier, training.domain, features, seed)
     columns = training.domain.positions(features)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that stops early is still a fit, and the rate says how good
+        warnings.simplefilter(
+            "ignore"
+        )  # a fit that stops early is still a fit, and the rate says how good
         model.fit(training.codes[:, columns], labels)
         result: NDArray[Any] = model.predict(test.codes[:, columns])
     return result
@@ -93,8 +103,12 @@ def _model(classifier: str, domain: Domain, features: list[str], seed: int) -> A
     from sklearn.svm import LinearSVC
 
     if classifier == "random_forest":
-        return RandomForestClassifier(n_estimators=N_TREES, random_state=seed, n_jobs=1)  # with more, ties fall by chance
-    indicators = OneHotEncoder(categories=[np.arange(domain[name].size) for name in features], dtype=np.float64)
+        return RandomForestClassifier(
+            n_estimators=N_TREES, random_state=seed, n_jobs=1
+        )  # with more, ties fall by chance
+    indicators = OneHotEncoder(
+        categories=[np.arange(domain[name].size) for name in features], dtype=np.float64
+    )
     return make_pipeline(indicators, LinearSVC(dual="auto", random_state=seed))
 
 

@@ -87,15 +87,24 @@ def _one_way(dataset: Dataset) -> tuple[Probabilities, ...]:
     return tuple(np.bincount(column, minlength=size) / len(dataset) for column, size in columns)
 
 
-def drawn_sets(domain: Domain, k: int, *, most: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+def drawn_sets(
+    domain: Domain, k: int, *, most: int, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
     """The positions of all sets of k attributes, or of `most` of them drawn at random; sorted.
 
     Drawn over the names in alphabetical order, so that the order of the attributes does not change which sets are meant.
     """
     alphabetical = domain.positions(sorted(domain.names))
     n_possible = comb(len(domain), k)
-    ranks = range(n_possible) if n_possible <= most else rng.choice(n_possible, most, replace=False).tolist()
-    return sorted(tuple(sorted(alphabetical[i] for i in subset_of_rank(rank, k, len(domain)))) for rank in ranks)
+    ranks = (
+        range(n_possible)
+        if n_possible <= most
+        else rng.choice(n_possible, most, replace=False).tolist()
+    )
+    return sorted(
+        tuple(sorted(alphabetical[i] for i in subset_of_rank(rank, k, len(domain))))
+        for rank in ranks
+    )
 
 
 def subset_of_rank(rank: int, k: int, n: int) -> tuple[int, ...]:
@@ -116,12 +125,17 @@ def _n_subsets(size: int, n: int) -> int:
     return comb(n, size)
 
 
-def set_score(real: Dataset, synthetic: Dataset, positions: tuple[int, ...], marginals: Marginals) -> SetScore:
+def set_score(
+    real: Dataset, synthetic: Dataset, positions: tuple[int, ...], marginals: Marginals
+) -> SetScore:
     """AVD, the baselines and the dependence of one set of attributes."""
     shape = tuple(real.domain.sizes[position] for position in positions)
-    ours, theirs, cells = frequencies(_cell_numbers(real, positions), _cell_numbers(synthetic, positions), shape)
+    ours, theirs, cells = frequencies(
+        _cell_numbers(real, positions), _cell_numbers(synthetic, positions), shape
+    )
     our_marginals, their_marginals = (
-        [table[position] for position in positions] for table in (marginals.real, marginals.synthetic)
+        [table[position] for position in positions]
+        for table in (marginals.real, marginals.synthetic)
     )
     return SetScore(
         names=tuple(real.domain.names[position] for position in positions),

@@ -37,7 +37,13 @@ MOST_SHOWN = 40
 
 
 def write_scorecard(
-    scores: Evaluation, real: Dataset, synthetic: Dataset, path: str | Path, *, language: str = "", force: bool = False
+    scores: Evaluation,
+    real: Dataset,
+    synthetic: Dataset,
+    path: str | Path,
+    *,
+    language: str = "",
+    force: bool = False,
 ) -> None:
     """A directory with evaluation.json, marginals.csv and report.html, whole or not at all. language: of the page's words."""
     with whole_directory(Path(path), mark=MARK, force=force) as directory:
@@ -48,10 +54,14 @@ def write_scorecard(
 
 def as_json(scores: Evaluation) -> bytes:
     """All scores as indented JSON."""
-    return (json.dumps(scores.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
+    return (
+        json.dumps(scores.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    ).encode()
 
 
-def scorecard_html(scores: Evaluation, real: Dataset, synthetic: Dataset, language: str = "") -> bytes:
+def scorecard_html(
+    scores: Evaluation, real: Dataset, synthetic: Dataset, language: str = ""
+) -> bytes:
     """The scores as one HTML page, with pictures of both tables."""
     own = page_language([language] if language else [])
     return rendered("scores.html", TEMPLATES, own, page=ScorePage(scores, real, synthetic, own))
@@ -89,7 +99,11 @@ class ScorePage:
     def links(self) -> list[tuple[str, str]]:
         """The sections, and what they are called."""
         there = {"pairs": bool(self.worst), "classifiers": bool(self.scores.classifiers)}
-        return [(name, said_in(self.language, heading)) for name, heading in SECTIONS.items() if there.get(name, True)]
+        return [
+            (name, said_in(self.language, heading))
+            for name, heading in SECTIONS.items()
+            if there.get(name, True)
+        ]
 
     @property
     def dependent(self) -> list[float]:
@@ -97,7 +111,11 @@ class ScorePage:
         scores = self.scores
         if scores.dependent_mean is None or scores.dependent_independence is None:
             return []
-        return [scores.dependent_mean, max(score.avd for score in scores.dependent), scores.dependent_independence]
+        return [
+            scores.dependent_mean,
+            max(score.avd for score in scores.dependent),
+            scores.dependent_independence,
+        ]
 
     @property
     def worst(self) -> list[SetScore]:
@@ -113,7 +131,9 @@ class ScorePage:
         for score in self.scores.ways[1].sets:
             a, b = self.real.domain.positions(score.names)
             values[a, b] = values[b, a] = score.avd
-        return plots.heat_map(values, names, name="errors", description=said_in(self.language, HEAT), scale="AVD")
+        return plots.heat_map(
+            values, names, name="errors", description=said_in(self.language, HEAT), scale="AVD"
+        )
 
     @property
     def edges(self) -> list[tuple[str, Sequence[tuple[str, ...]]]]:
@@ -125,9 +145,15 @@ class ScorePage:
     def shares(self) -> Iterator[SharesShown]:
         """Attribute by attribute; of many answers the most frequent."""
         for name in self.real.domain.names:
-            true, made = (dataset.counts((name,)) / len(dataset) for dataset in (self.real, self.synthetic))
+            true, made = (
+                dataset.counts((name,)) / len(dataset) for dataset in (self.real, self.synthetic)
+            )
             texts = self.real.domain[name].texts
-            order = np.argsort(-true, kind="stable")[:MOST_SHOWN] if len(true) > MOST_SHOWN else np.arange(len(true))
+            order = (
+                np.argsort(-true, kind="stable")[:MOST_SHOWN]
+                if len(true) > MOST_SHOWN
+                else np.arange(len(true))
+            )
             rows = [(texts[i], float(true[i]), float(made[i])) for i in order.tolist()]
             yield SharesShown(name, rows, max(float(true.max()), float(made.max())))
 
@@ -137,7 +163,10 @@ def _marginals(real: Dataset, synthetic: Dataset) -> bytes:
     writer: Any = csv.writer(text, lineterminator="\n")
     writer.writerow(["attribute", "value", "real", "synthetic"])
     for attribute in real.domain.attributes:
-        shares = [(dataset.counts((attribute.name,)) / len(dataset)).tolist() for dataset in (real, synthetic)]
+        shares = [
+            (dataset.counts((attribute.name,)) / len(dataset)).tolist()
+            for dataset in (real, synthetic)
+        ]
         for value, true, made in zip(attribute.texts, *shares, strict=True):
             writer.writerow([attribute.name, value, repr(true), repr(made)])
     return text.getvalue().encode()

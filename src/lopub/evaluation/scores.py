@@ -15,8 +15,23 @@ from lopub.collection.showing import Shown
 from lopub.contract.domain import Domain, names_of
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, checks_options
-from lopub.evaluation.classifiers import CLASSIFIERS, LEAST_RECORDS, ClassifierScore, held_out, target_scores, thinned
-from lopub.evaluation.distance import Marginals, SetScore, WayScore, drawn_sets, marginals_of, mean, set_score
+from lopub.evaluation.classifiers import (
+    CLASSIFIERS,
+    LEAST_RECORDS,
+    ClassifierScore,
+    held_out,
+    target_scores,
+    thinned,
+)
+from lopub.evaluation.distance import (
+    Marginals,
+    SetScore,
+    WayScore,
+    drawn_sets,
+    marginals_of,
+    mean,
+    set_score,
+)
 from lopub.model.dependence import check_phi, threshold
 
 if TYPE_CHECKING:
@@ -63,7 +78,12 @@ class Evaluation(Shown):
 
     def __repr__(self) -> str:
         distances = ", ".join(f"{way.k}: {way.mean:.4f}" for way in self.ways)
-        return one_line(self, f"{self.n_real:,} real records", f"{self.n_synthetic:,} synthetic", f"mean AVD by k {distances}")
+        return one_line(
+            self,
+            f"{self.n_real:,} real records",
+            f"{self.n_synthetic:,} synthetic",
+            f"mean AVD by k {distances}",
+        )
 
     @property
     def dependent_mean(self) -> float | None:
@@ -91,7 +111,10 @@ class Evaluation(Shown):
         from lopub.pages.drawing import draw_bars  # loads matplotlib
 
         labels = [f"{way.k} attribute{'s' * (way.k > 1)}" for way in self.ways]
-        bars = {"synthetic table": [way.mean for way in self.ways], "independence": [way.product_of_real for way in self.ways]}
+        bars = {
+            "synthetic table": [way.mean for way in self.ways],
+            "independence": [way.product_of_real for way in self.ways],
+        }
         return draw_bars(labels, bars, "mean AVD from the real table", ax)
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,7 +191,11 @@ def evaluate(
         n_real=len(real),
         n_synthetic=len(synthetic),
         ways=ways,
-        dependent=tuple(sorted(pairs, key=lambda pair: (-pair.product_of_real, sorted(pair.names)))[:n_dependent]),
+        dependent=tuple(
+            sorted(pairs, key=lambda pair: (-pair.product_of_real, sorted(pair.names)))[
+                :n_dependent
+            ]
+        ),
         edges=edges_of(pairs, real.domain, phi),
         classifiers=_classifier_scores(real, synthetic, chosen, seed, advance),
     )
@@ -181,11 +208,17 @@ def _sets(domain: Domain, most_sets: int, seed: int) -> list[list[tuple[int, ...
     """The sets of one, two and three attributes that are scored."""
     most = {1: len(domain), 2: MOST_PAIRS, 3: most_sets}
     sizes = range(1, min(MOST_WAYS, len(domain)) + 1)
-    return [drawn_sets(domain, k, most=most[k], rng=np.random.default_rng([seed, k])) for k in sizes]
+    return [
+        drawn_sets(domain, k, most=most[k], rng=np.random.default_rng([seed, k])) for k in sizes
+    ]
 
 
 def _way(
-    real: Dataset, synthetic: Dataset, sets: list[tuple[int, ...]], marginals: Marginals, advance: Callable[[], None]
+    real: Dataset,
+    synthetic: Dataset,
+    sets: list[tuple[int, ...]],
+    marginals: Marginals,
+    advance: Callable[[], None],
 ) -> WayScore:
     scores = []
     for positions in sets:
@@ -200,7 +233,10 @@ def _way(
 
 def edges_of(pairs: Sequence[SetScore], domain: Domain, phi: float) -> Edges:
     """The dependency edges of both tables, compared; each in domain order."""
-    least = {pair.names: threshold(domain[pair.names[0]].size, domain[pair.names[1]].size, phi) for pair in pairs}
+    least = {
+        pair.names: threshold(domain[pair.names[0]].size, domain[pair.names[1]].size, phi)
+        for pair in pairs
+    }
     ours = {pair.names: pair.real_information >= least[pair.names] for pair in pairs}
     theirs = {pair.names: pair.synthetic_information >= least[pair.names] for pair in pairs}
     return Edges(
@@ -223,7 +259,9 @@ def _named_targets(real: Dataset, marginals: Marginals, targets: Sequence[str] |
         if list(targets).count(name) > 1:
             raise DomainError(f"targets names attribute {name!r} twice")
     if targets and len(real) < LEAST_RECORDS:
-        raise DomainError(f"classifiers need at least {LEAST_RECORDS} real records, got {len(real)}")
+        raise DomainError(
+            f"classifiers need at least {LEAST_RECORDS} real records, got {len(real)}"
+        )
     return list(targets)
 
 
@@ -233,7 +271,9 @@ def eligible_targets(real: Dataset, marginals: Marginals) -> list[str]:
         return []
     low, high = MAJORITY_BOUNDS
     pairs = zip(real.domain.attributes, marginals.real, strict=True)
-    return [a.name for a, shares in pairs if a.size <= LARGEST_TARGET and low <= shares.max() <= high]
+    return [
+        a.name for a, shares in pairs if a.size <= LARGEST_TARGET and low <= shares.max() <= high
+    ]
 
 
 def chosen_targets(eligible: Sequence[str], pairs: Sequence[SetScore]) -> list[str]:
@@ -246,27 +286,40 @@ def chosen_targets(eligible: Sequence[str], pairs: Sequence[SetScore]) -> list[s
 
 
 def _classifier_scores(
-    real: Dataset, synthetic: Dataset, targets: Sequence[str], seed: int, advance: Callable[[], None]
+    real: Dataset,
+    synthetic: Dataset,
+    targets: Sequence[str],
+    seed: int,
+    advance: Callable[[], None],
 ) -> tuple[ClassifierScore, ...]:
     """What each target's classifiers reach; the same records are held out for all of them."""
     rng = np.random.default_rng([seed, 0])
     training, test = held_out(real, rng)
     source = thinned(synthetic, rng)
     state = int(rng.integers(2**32))
-    scores = [target_scores(training, test, source, target, seed=state, advance=advance) for target in targets]
+    scores = [
+        target_scores(training, test, source, target, seed=state, advance=advance)
+        for target in targets
+    ]
     return tuple(score for several in scores for score in several)
 
 
 # ---- the door
 
 
-def _check(real: Dataset, synthetic: Dataset, *, most_sets: int, phi: float, n_dependent: int, seed: int) -> None:
+def _check(
+    real: Dataset, synthetic: Dataset, *, most_sets: int, phi: float, n_dependent: int, seed: int
+) -> None:
     for what, dataset in (("real", real), ("synthetic", synthetic)):
         if not len(dataset):
             raise DomainError(f"the {what} table has no records; there is nothing to compare")
     _check_domains(real.domain, synthetic.domain)
     check_phi(phi)
-    for name, number, least in (("most_sets", most_sets, 1), ("n_dependent", n_dependent, 1), ("seed", seed, 0)):
+    for name, number, least in (
+        ("most_sets", most_sets, 1),
+        ("n_dependent", n_dependent, 1),
+        ("seed", seed, 0),
+    ):
         if number < least:
             raise DomainError(f"{name} must be at least {least}, got {number}")
 
@@ -280,4 +333,6 @@ def _check_domains(real: Domain, synthetic: Domain) -> None:
         )
     for ours, theirs in zip(real.attributes, synthetic.attributes, strict=True):
         if ours.texts != theirs.texts:
-            raise DomainError(f"attribute {ours.name!r} has other candidates in the synthetic table: read both with one domain")
+            raise DomainError(
+                f"attribute {ours.name!r} has other candidates in the synthetic table: read both with one domain"
+            )

@@ -24,8 +24,14 @@ def advice_on(draft: Draft) -> list[Mistake]:
     if draft.mistakes or draft.terms is None:
         return []
     domain = domain_of(draft.questions)
-    found = [Mistake(text, ("schema", "fields", draft.places[name])) for name, text in _on_questions(domain)]
-    found += [Mistake(text, (member,)) for member, text in (*_on_terms(draft.terms), *_on_pages(draft.terms))]
+    found = [
+        Mistake(text, ("schema", "fields", draft.places[name]))
+        for name, text in _on_questions(domain)
+    ]
+    found += [
+        Mistake(text, (member,))
+        for member, text in (*_on_terms(draft.terms), *_on_pages(draft.terms))
+    ]
     return [*found, *(Mistake(text) for text in _on_languages(draft.terms, domain))]
 
 
@@ -34,7 +40,10 @@ def _on_questions(domain: Domain) -> Iterator[tuple[str, str]]:
         if not isinstance(question, TickList):
             yield from ((question.name, text) for text in _on_size(question))
         if not question.question and not question.title:
-            yield question.name, f"field {question.name!r} has no question and no title; people would see its name only"
+            yield (
+                question.name,
+                f"field {question.name!r} has no question and no title; people would see its name only",
+            )
         yield from ((question.name, text) for text in _on_condition(domain, question))
 
 
@@ -59,7 +68,10 @@ def _on_condition(domain: Domain, question: Question) -> Iterator[str]:
     axes = dict(zip(clique, np.indices(shape, dtype=np.int32, sparse=True), strict=True))
 
     def holds(comparison: Comparison) -> np.ndarray:
-        return np.isin(axes[domain.position(comparison.attribute)], np.array(sorted(domain.accepted(comparison))))
+        return np.isin(
+            axes[domain.position(comparison.attribute)],
+            np.array(sorted(domain.accepted(comparison))),
+        )
 
     holding = np.broadcast_to(np.asarray(question.only_if.evaluate(holds)), shape)
     mask = Support(domain).mask(clique)
@@ -73,7 +85,11 @@ def _on_condition(domain: Domain, question: Question) -> Iterator[str]:
 def _on_languages(terms: Terms, domain: Domain) -> Iterator[str]:
     """Questions that some readers will meet in another language than the rest."""
     for language, texts in terms.translations.items():
-        left = [one.name for one in domain.questions if one.name not in texts.questions and one.name not in texts.titles]
+        left = [
+            one.name
+            for one in domain.questions
+            if one.name not in texts.questions and one.name not in texts.titles
+        ]
         if left:
             yield (
                 f"{len(left)} of {len(domain.questions)} questions have no text in {language}: {few(tuple(left))}; who reads"
@@ -96,4 +112,7 @@ def _on_terms(terms: Terms) -> Iterator[tuple[str, str]]:
     if not terms.consent:
         yield "consent", "consent is empty; say what people agree to"
     if terms.min_reports < FEW_REPORTS:
-        yield "min_reports", f"min_reports is {terms.min_reports}; below {FEW_REPORTS} reports there is nothing but noise to show"
+        yield (
+            "min_reports",
+            f"min_reports is {terms.min_reports}; below {FEW_REPORTS} reports there is nothing but noise to show",
+        )

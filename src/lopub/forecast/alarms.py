@@ -30,7 +30,11 @@ FALSE_ALARMS = 0.01
 COVERAGE, ONES, REPEATS, DRIFT = "coverage", "ones", "repeats", "drift"
 SHARES = {COVERAGE: 0.4, ONES: 0.3, REPEATS: 0.3}
 """How the chance is shared among the alarms."""
-MADE, NO_REPORTS, ROUNDS = "made", "not made: counts alone were read", "not made: devices may have sent several of the reports"
+MADE, NO_REPORTS, ROUNDS = (
+    "made",
+    "not made: counts alone were read",
+    "not made: devices may have sent several of the reports",
+)
 """What became of a check."""
 POOLED_TAILS = 20
 """Tails of all views together, each half as likely as the one before."""
@@ -57,7 +61,11 @@ class Alarm:
     @property
     def sentence(self) -> str:
         """In words."""
-        n, usual, names = f"{self.observed:,}", f"{self.expected:,.0f}", " and ".join(self.attributes)
+        n, usual, names = (
+            f"{self.observed:,}",
+            f"{self.expected:,.0f}",
+            " and ".join(self.attributes),
+        )
         if self.kind == COVERAGE:
             return f"{n} reports cover {names}, where the campaign's draw gives about {usual}"
         if self.kind == ONES:
@@ -70,21 +78,33 @@ class Alarm:
 
     def to_json(self) -> dict[str, object]:
         """For a manifest."""
-        members = {"kind": self.kind, "observed": self.observed, "expected": round(self.expected, 3)}
+        members = {
+            "kind": self.kind,
+            "observed": self.observed,
+            "expected": round(self.expected, 3),
+        }
         return members | {"attributes": list(self.attributes), "notice": self.is_notice}
 
     @classmethod
     def from_json(cls, members: Mapping[str, Any]) -> "Alarm":
         """As a manifest has it."""
-        kind, observed, expected = str(members["kind"]), int(members["observed"]), float(members["expected"])
+        kind, observed, expected = (
+            str(members["kind"]),
+            int(members["observed"]),
+            float(members["expected"]),
+        )
         names, is_notice = tuple(map(str, members["attributes"])), bool(members["notice"])
-        return cls(kind=kind, observed=observed, expected=expected, attributes=names, is_notice=is_notice)
+        return cls(
+            kind=kind, observed=observed, expected=expected, attributes=names, is_notice=is_notice
+        )
 
 
 def checks_of(data: ReportBatch | Counts) -> dict[str, str]:
     """Of every kind, whether `alarms_of` looks for it, and why not. Counts tell coverage alone."""
     of_others = NO_REPORTS if isinstance(data, Counts) else ROUNDS if spans_rounds(data) else MADE
-    return {COVERAGE: ROUNDS if keeps_views(data) else MADE} | dict.fromkeys((ONES, REPEATS, DRIFT), of_others)
+    return {COVERAGE: ROUNDS if keeps_views(data) else MADE} | dict.fromkeys(
+        (ONES, REPEATS, DRIFT), of_others
+    )
 
 
 def alarms_of(data: ReportBatch | Counts, false_alarms: float = FALSE_ALARMS) -> tuple[Alarm, ...]:
@@ -99,7 +119,9 @@ def alarms_of(data: ReportBatch | Counts, false_alarms: float = FALSE_ALARMS) ->
 
 def _coverage(data: ReportBatch | Counts, alpha: float) -> Iterator[Alarm]:
     for odd in odd_coverage(data, alpha)[:1]:
-        yield Alarm(kind=COVERAGE, observed=odd.observed, expected=odd.expected, attributes=odd.attributes)
+        yield Alarm(
+            kind=COVERAGE, observed=odd.observed, expected=odd.expected, attributes=odd.attributes
+        )
 
 
 # ---- how many ones
@@ -119,7 +141,9 @@ class _Counts:
         """Minus the logarithm of a bound on how likely each is."""
         share = self.observed / self.n
         oddness = self.n * relative_entropy(share, np.minimum(self.chances, 1.0))
-        return np.where((self.at_most & (share <= self.chances)) | (self.chances > 1 - 1e-9), 0.0, oddness)
+        return np.where(
+            (self.at_most & (share <= self.chances)) | (self.chances > 1 - 1e-9), 0.0, oddness
+        )
 
 
 def _ones(batch: ReportBatch, alpha: float) -> Iterator[Alarm]:
@@ -139,18 +163,27 @@ def _ones(batch: ReportBatch, alpha: float) -> Iterator[Alarm]:
     halves: Chances = np.exp2(-np.arange(1.0, POOLED_TAILS + 1))
     for side in (0, 1):
         least = np.concatenate([each[side] for each in tails])
-        tests.append(_Counts((least <= halves[:, None]).sum(axis=1), len(least), halves, at_most=True))
+        tests.append(
+            _Counts((least <= halves[:, None]).sum(axis=1), len(least), halves, at_most=True)
+        )
     oddest = max(tests, key=lambda test: float(test.oddness.max()))
     if oddest.oddness.max() > math.log(2 * sum(len(test.chances) for test in tests) / alpha):
         place = int(oddest.oddness.argmax())
-        yield Alarm(kind=ONES, observed=int(oddest.observed[place]), expected=oddest.n * float(oddest.chances[place]))
+        yield Alarm(
+            kind=ONES,
+            observed=int(oddest.observed[place]),
+            expected=oddest.n * float(oddest.chances[place]),
+        )
 
 
 def _groups(batch: ReportBatch) -> Iterator[tuple[Chances, NDArray[np.int64]]]:
     """The law of the number of ones, and the numbers that came, of all views that share one law."""
     law_of, groups = cache(_ones_law), dict[bytes, tuple[Chances, list[NDArray[np.int64]]]]()
     for number in range(len(batch.views)):
-        rows, channels = batch.rows_of(number), tuple(sorted(batch.channels(number), key=hash))  # their order does not matter
+        rows, channels = (
+            batch.rows_of(number),
+            tuple(sorted(batch.channels(number), key=hash)),
+        )  # their order does not matter
         if len(rows) and (law := law_of(batch.campaign.mechanism, channels)) is not None:
             ones = np.bitwise_count(batch.payloads.matrix(rows)).sum(axis=1, dtype=np.int64)
             groups.setdefault(law[0], (law[1], []))[1].append(ones)
@@ -207,7 +240,9 @@ def _repeats(batch: ReportBatch, alpha: float) -> Iterator[Alarm]:
     if commonest.oddness > limit:
         names = tuple(batch.campaign.domain.names[position] for position in commonest.view)
         usual = commonest.n * math.exp(commonest.log_likeliest)
-        found.append(Alarm(kind=REPEATS, observed=commonest.n_commonest, expected=usual, attributes=names))
+        found.append(
+            Alarm(kind=REPEATS, observed=commonest.n_commonest, expected=usual, attributes=names)
+        )
     alike = np.cumsum([view.n_alike for view in views])
     expected = np.cumsum([view.expected for view in views])
     found += [
@@ -226,7 +261,14 @@ def _alike(batch: ReportBatch) -> Iterator[_Alike]:
             counts = _multiplicities(batch.payloads.matrix(rows))
             log_likeliest = sum(log_likeliest_of(channel) for channel in channels)
             n_cells = math.prod(channel.n_candidates for channel in channels)
-            yield _Alike(tuple(view), len(rows), len(rows) - len(counts), int(counts.max()), log_likeliest, n_cells)
+            yield _Alike(
+                tuple(view),
+                len(rows),
+                len(rows) - len(counts),
+                int(counts.max()),
+                log_likeliest,
+                n_cells,
+            )
 
 
 def _multiplicities(payloads: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -238,7 +280,9 @@ def _multiplicities(payloads: NDArray[np.uint8]) -> NDArray[np.int64]:
 def _poisson_oddness(observed: int, expected: float) -> float:
     if observed <= expected:
         return 0.0
-    return observed * math.log(observed / expected) - observed + expected if expected > 0 else math.inf
+    return (
+        observed * math.log(observed / expected) - observed + expected if expected > 0 else math.inf
+    )
 
 
 # ---- drift
@@ -267,12 +311,18 @@ def _drift(batch: ReportBatch) -> Iterator[Alarm]:
 
 def _bit_sums(batch: ReportBatch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many of these reports have each bit, from a block of them at a time. shape (n_bits,)."""
-    blocks = (batch.payloads.matrix(rows[start : start + BLOCK]) for start in range(0, len(rows), BLOCK))
-    sums: NDArray[np.int64] = sum(np.unpackbits(block, axis=1).sum(axis=0, dtype=np.int64) for block in blocks)
+    blocks = (
+        batch.payloads.matrix(rows[start : start + BLOCK]) for start in range(0, len(rows), BLOCK)
+    )
+    sums: NDArray[np.int64] = sum(
+        np.unpackbits(block, axis=1).sum(axis=0, dtype=np.int64) for block in blocks
+    )
     return sums
 
 
-def _largest_change(early: NDArray[np.int64], late: NDArray[np.int64], n: int, m: int) -> tuple[float, int]:
+def _largest_change(
+    early: NDArray[np.int64], late: NDArray[np.int64], n: int, m: int
+) -> tuple[float, int]:
     """The largest difference of two shares, of n and m reports, in its standard deviations; and of how many. Bits that are so
     rare, or so common, that the normal law does not hold in the smaller half are left out."""
     pooled = (early + late) / (n + m)

@@ -49,10 +49,20 @@ def odd_coverage(data: ReportBatch | Counts, alpha: float = ALPHA) -> tuple[OddC
         oddness += n_drawn * relative_entropy(chance, both)
     first, second = np.triu_indices(len(chance))
     limit = math.log(2 * len(first) / alpha)
-    odd = sorted(((-oddness[i, j], i, j) for i, j in zip(first, second, strict=True) if oddness[i, j] > limit))
+    odd = sorted(
+        (
+            (-oddness[i, j], i, j)
+            for i, j in zip(first, second, strict=True)
+            if oddness[i, j] > limit
+        )
+    )
     names = campaign.domain.names
     return tuple(
-        OddCoverage((names[i],) if i == j else (names[i], names[j]), int(observed[i, j]), float(n * both[i, j]))
+        OddCoverage(
+            (names[i],) if i == j else (names[i], names[j]),
+            int(observed[i, j]),
+            float(n * both[i, j]),
+        )
         for _, i, j in odd
     )
 
@@ -116,5 +126,7 @@ def relative_entropy(share: Probabilities, chance: Probabilities) -> NDArray[np.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         heads = np.where(share > 0, share * np.log(share / chance), 0.0)
         tails = np.where(share < 1, (1 - share) * np.log((1 - share) / (1 - chance)), 0.0)
-    entropy: NDArray[np.float64] = np.maximum(np.nan_to_num(heads + tails, nan=0.0, posinf=np.inf), 0.0)
+    entropy: NDArray[np.float64] = np.maximum(
+        np.nan_to_num(heads + tails, nan=0.0, posinf=np.inf), 0.0
+    )
     return entropy

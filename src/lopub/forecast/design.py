@@ -52,10 +52,14 @@ def ranked(
     weights: Sequence[float] | None = None,
 ) -> list[tuple[Design, Forecast]]:
     """The best first; designs that are equally good, such as a subset of one and direct, by name."""
-    return ranked_at([outlook(design, population, epsilon, weights) for design in found], people, goal)
+    return ranked_at(
+        [outlook(design, population, epsilon, weights) for design in found], people, goal
+    )
 
 
-def ranked_at(outlooks: Iterable[Outlook], people: int, goal: str = "pairs") -> list[tuple[Design, Forecast]]:
+def ranked_at(
+    outlooks: Iterable[Outlook], people: int, goal: str = "pairs"
+) -> list[tuple[Design, Forecast]]:
     """The same of outlooks that are there already: they know nothing of how many people there will be."""
     scored = [(one.design, one.at(people)) for one in outlooks]
     return sorted(scored, key=lambda one: (round(error_of(one[1], goal), 9), str(one[0])))

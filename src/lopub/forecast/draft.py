@@ -16,7 +16,16 @@ from lopub.forecast import draft_text
 from lopub.forecast.draft_text import Lines
 from lopub.forecast.shorthand import Object, long_field, long_schedule, long_terms
 
-_TOGETHER = {"name", "type", "constraints", "categories", "categoriesOrdered", "bins", "none", "period"}
+_TOGETHER = {
+    "name",
+    "type",
+    "constraints",
+    "categories",
+    "categoriesOrdered",
+    "bins",
+    "none",
+    "period",
+}
 """The members of a field that only make sense with one another."""
 _OWN_LANGUAGE = "en"
 
@@ -61,7 +70,9 @@ def draft_from_file(path: str | Path) -> tuple[Domain, Terms]:
     """
     draft = read_draft(path)
     if draft.mistakes or draft.terms is None:
-        raise CampaignError(f"{path}: {all_of([mistake.text for mistake in draft.mistakes], 'the draft')}")
+        raise CampaignError(
+            f"{path}: {all_of([mistake.text for mistake in draft.mistakes], 'the draft')}"
+        )
     return domain_of(draft.questions), draft.terms
 
 
@@ -99,9 +110,15 @@ def draft_of(value: Json, lines: Lines) -> Draft:
     domain = _noting(mistakes, lambda: domain_of(questions)) if not mistakes or questions else None
     if domain is not None:
         rules = domain.questionnaire_mistakes()
-        mistakes += [Mistake(text, ("schema", "fields", places[name], "onlyIf")) for name, text in rules]
+        mistakes += [
+            Mistake(text, ("schema", "fields", places[name], "onlyIf")) for name, text in rules
+        ]
         if terms is not None and len(questions) == len(places):
-            _noting(mistakes, lambda: check_translations(terms.translations.values(), domain), path=("translations",))
+            _noting(
+                mistakes,
+                lambda: check_translations(terms.translations.values(), domain),
+                path=("translations",),
+            )
     return Draft(tuple(questions), terms, tuple(mistakes), lines, places)
 
 
@@ -109,47 +126,78 @@ def _places(given: Object) -> dict[str, int]:
     schema = given.get("schema")
     fields = schema.get("fields") if isinstance(schema, dict) else None
     listed = enumerate(fields) if isinstance(fields, list) else ()
-    return {str(field["name"]): i for i, field in listed if isinstance(field, dict) and "name" in field}
+    return {
+        str(field["name"]): i for i, field in listed if isinstance(field, dict) and "name" in field
+    }
 
 
 def _copied(translations: Json) -> Object:
     """The translations that a draft spells out, to which those beside the texts are added."""
     if not isinstance(translations, dict):
         return {}
-    return {key: _copied(value) if isinstance(value, dict) else value for key, value in translations.items()}
+    return {
+        key: _copied(value) if isinstance(value, dict) else value
+        for key, value in translations.items()
+    }
 
 
-def _noting(mistakes: list[Mistake], read: Callable[[], Result], prefix: str = "", path: draft_text.Path = ()) -> Result | None:
+def _noting(
+    mistakes: list[Mistake],
+    read: Callable[[], Result],
+    prefix: str = "",
+    path: draft_text.Path = (),
+) -> Result | None:
     """What comes of reading; a mistake is noted, and nothing comes of it."""
     try:
         return read()
     except (CampaignError, DomainError) as error:
         text = str(error)
-        mistakes.append(Mistake(text if text.startswith(("attribute ", "list '")) else f"{prefix}{text}", path))
+        mistakes.append(
+            Mistake(text if text.startswith(("attribute ", "list '")) else f"{prefix}{text}", path)
+        )
         return None
 
 
-def _questions(members: Members, mistakes: list[Mistake], language: str, translations: Object) -> list[Question]:
+def _questions(
+    members: Members, mistakes: list[Mistake], language: str, translations: Object
+) -> list[Question]:
     """The fields that can be; what is wrong with the others goes to the mistakes, by name."""
     schema = _noting(mistakes, lambda: members.members("schema"), path=("schema",))
-    fields = _noting(mistakes, lambda: schema.items("fields"), path=("schema", "fields")) if schema is not None else None
+    fields = (
+        _noting(mistakes, lambda: schema.items("fields"), path=("schema", "fields"))
+        if schema is not None
+        else None
+    )
     if schema is not None:
         _noting(mistakes, schema.done, path=("schema",))
     numbers: dict[str, str] = {}
     found = []
     for i, item in enumerate(fields or []):
         own: list[Mistake] = []
-        found.append(_question(item, f"schema.fields[{i}]", own, lambda one: long_field(one, language, translations, numbers)))
-        mistakes += [replace(mistake, path=("schema", "fields", i, *mistake.path)) for mistake in own]
+        found.append(
+            _question(
+                item,
+                f"schema.fields[{i}]",
+                own,
+                lambda one: long_field(one, language, translations, numbers),
+            )
+        )
+        mistakes += [
+            replace(mistake, path=("schema", "fields", i, *mistake.path)) for mistake in own
+        ]
     return [question for question in found if question is not None]
 
 
-def _question(item: Json, where: str, mistakes: list[Mistake], longer: Callable[[Object], Object]) -> Question | None:
+def _question(
+    item: Json, where: str, mistakes: list[Mistake], longer: Callable[[Object], Object]
+) -> Question | None:
     """A field. Members that hang together are read together, every other one alone."""
     if not isinstance(item, dict) or not isinstance(name := item.get("name"), str):
         return _noting(mistakes, lambda: question_from_json(item, where))
     prefix = f"field {name!r}: "
-    long = _noting(mistakes, lambda: longer(item), f"field {name!r} ", ("type",) if "type" in item else ())
+    long = _noting(
+        mistakes, lambda: longer(item), f"field {name!r} ", ("type",) if "type" in item else ()
+    )
     if long is None:
         return None
     together: Object = {key: value for key, value in long.items() if key in _TOGETHER}
@@ -160,14 +208,24 @@ def _question(item: Json, where: str, mistakes: list[Mistake], longer: Callable[
     return question_from_json(long, where) if not mistakes else None
 
 
-def _terms(given: Object, mistakes: list[Mistake], language: str, translations: Object) -> Terms | None:
+def _terms(
+    given: Object, mistakes: list[Mistake], language: str, translations: Object
+) -> Terms | None:
     """The terms, each of which is read alone first."""
     own: list[Mistake] = []
     plain = {key: value for key, value in given.items() if key != "schema"}
     long = _noting(own, lambda: long_terms(plain, language, translations))
-    given = (plain if long is None else long) | ({"translations": translations} if translations else {})
-    if says_repeat(given):  # where that cannot be, what would follow from it is no mistake of its own
-        in_rounds = _noting(own, lambda: long_schedule(cast(Object, given.pop("schedule"))), path=("schedule", "repeat"))
+    given = (plain if long is None else long) | (
+        {"translations": translations} if translations else {}
+    )
+    if says_repeat(
+        given
+    ):  # where that cannot be, what would follow from it is no mistake of its own
+        in_rounds = _noting(
+            own,
+            lambda: long_schedule(cast(Object, given.pop("schedule"))),
+            path=("schedule", "repeat"),
+        )
         given |= {} if in_rounds is None else {"schedule": in_rounds}
 
     def read(values: Object) -> Terms:
@@ -176,7 +234,11 @@ def _terms(given: Object, mistakes: list[Mistake], language: str, translations: 
         rest.done()
         return terms
 
-    _noting(own, lambda: read({key: value for key, value in given.items() if key == "name"}), path=("name",))
+    _noting(
+        own,
+        lambda: read({key: value for key, value in given.items() if key == "name"}),
+        path=("name",),
+    )
     for key in sorted(set(given) - {"name"}):
         alone: Object = {"name": "alone", key: given[key]}
         _noting(own, lambda alone=alone: read(alone), path=(key,))  # type: ignore[misc]

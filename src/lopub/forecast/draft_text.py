@@ -9,7 +9,8 @@ Path = tuple[str | int, ...]
 Lines = dict[Path, int]
 
 _TOKEN = re.compile(
-    r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<sign>[{}\[\],:])|(?P<other>[^\s"{}\[\],:/]+)', re.S
+    r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<sign>[{}\[\],:])|(?P<other>[^\s"{}\[\],:/]+)',
+    re.S,
 )
 
 

@@ -28,7 +28,9 @@ class Merge:
 
 def merges(sizes: Sizes, error: float, error_with: Callable[[int, int], float]) -> Iterator[Merge]:
     """What is worth merging. error: as it is; error_with: of an attribute in so many bins."""
-    largest = sorted((p for p in range(len(sizes)) if sizes[p] >= LARGE), key=lambda p: (-sizes[p], p))[:MOST_LARGE]
+    largest = sorted(
+        (p for p in range(len(sizes)) if sizes[p] >= LARGE), key=lambda p: (-sizes[p], p)
+    )[:MOST_LARGE]
     for position in largest:
         errors = {n: error_with(position, n) for n in BINS if n <= sizes[position] * 2 / 3}
         if not errors or min(errors.values()) > ENOUGH * error:

@@ -58,7 +58,9 @@ class DesignNoise:
     concentrations: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_cell_noise", cache(lambda *block: self.bulk.cell_noise(self.laws(*block))))
+        object.__setattr__(
+            self, "_cell_noise", cache(lambda *block: self.bulk.cell_noise(self.laws(*block)))
+        )
         object.__setattr__(self, "_covers", _covers(self.design, self.sizes, self.concentrations))
 
     @property
@@ -71,21 +73,34 @@ class DesignNoise:
         """Whether shares are read off counts of ones, which shrinks them a little."""
         return self.design.jointly and self.bulk.counts_tell_cells
 
-    def of(self, clique: Clique, cells: Probabilities, sides: Sequence[Probabilities]) -> Probabilities | None:
+    def of(
+        self, clique: Clique, cells: Probabilities, sides: Sequence[Probabilities]
+    ) -> Probabilities | None:
         """D of a person, for cells with these shares; None where no view covers the clique. sides: the attributes' own shares."""
         covers: list[Cover] = self._covers(clique)  # type: ignore[attr-defined]
         if not covers:
             return None
         n_cells = math.prod(self.sizes[position] for position in clique)
-        weights = [1 / min(self._mean_noise(cover, clique, n_cells), LARGEST_NOISE) for cover in covers]
+        weights = [
+            1 / min(self._mean_noise(cover, clique, n_cells), LARGEST_NOISE) for cover in covers
+        ]
         total = sum(cover.chance * weight for cover, weight in zip(covers, weights, strict=True))
         if total <= 0:
             return None
-        parts = [cover.chance * weight**2 / total**2 for cover, weight in zip(covers, weights, strict=True)]
-        spread = self._spread_jointly(covers, parts, n_cells, cells) if self.design.jointly else np.zeros_like(cells)
+        parts = [
+            cover.chance * weight**2 / total**2
+            for cover, weight in zip(covers, weights, strict=True)
+        ]
+        spread = (
+            self._spread_jointly(covers, parts, n_cells, cells)
+            if self.design.jointly
+            else np.zeros_like(cells)
+        )
         if not self.design.jointly:
             for cover, part in zip(covers, parts, strict=True):
-                spread = spread + part * np.minimum(self._spread_apart(cover, clique, sides), LARGEST_NOISE)
+                spread = spread + part * np.minimum(
+                    self._spread_apart(cover, clique, sides), LARGEST_NOISE
+                )
         return np.minimum(spread, LARGEST_NOISE)
 
     def _spread_jointly(
@@ -93,12 +108,18 @@ class DesignNoise:
     ) -> Probabilities:
         """Every view's alpha + beta P, each by its part."""
         noises = [self._jointly(cover, n_cells) for cover in covers]
-        alpha = sum(part * min(a, LARGEST_NOISE) for part, (a, _) in zip(parts, noises, strict=True))
+        alpha = sum(
+            part * min(a, LARGEST_NOISE) for part, (a, _) in zip(parts, noises, strict=True)
+        )
         beta = sum(part * min(b, LARGEST_NOISE) for part, (_, b) in zip(parts, noises, strict=True))
         return alpha + beta * cells
 
-    def _spread_apart(self, cover: Cover, clique: Clique, sides: Sequence[Probabilities]) -> Probabilities:
-        own = [a + b * shares for (a, b), shares in zip(self._apart(cover, clique), sides, strict=True)]
+    def _spread_apart(
+        self, cover: Cover, clique: Clique, sides: Sequence[Probabilities]
+    ) -> Probabilities:
+        own = [
+            a + b * shares for (a, b), shares in zip(self._apart(cover, clique), sides, strict=True)
+        ]
         return own[0] if len(own) == 1 else np.asarray(own[0] * own[1], dtype=np.float64)
 
     def _mean_noise(self, cover: Cover, clique: Clique, n_cells: int) -> float:
@@ -106,12 +127,17 @@ class DesignNoise:
         if self.design.jointly:
             alpha, beta = self._jointly(cover, n_cells)
             return alpha + beta / n_cells
-        return math.prod(a + b / self.sizes[p] for (a, b), p in zip(self._apart(cover, clique), clique, strict=True))
+        return math.prod(
+            a + b / self.sizes[p]
+            for (a, b), p in zip(self._apart(cover, clique), clique, strict=True)
+        )
 
     def _jointly(self, cover: Cover, n_cells: int) -> tuple[float, float]:
         noise: CellNoise = self._cell_noise(cover.n_cells, 1)  # type: ignore[attr-defined]
         beside = cover.n_cells / n_cells
-        if self.shrinks_shares and beside > 1:  # the sum over other cells is weighted by how many people they hold
+        if (
+            self.shrinks_shares and beside > 1
+        ):  # the sum over other cells is weighted by how many people they hold
             beside = math.sqrt(beside * min(beside, cover.n_others))
         return noise.alpha * beside, noise.beta
 
@@ -149,14 +175,18 @@ def design_of(campaign: Campaign) -> Design:
 # ---- which views hold a clique
 
 
-def _covers(design: Design, sizes: Sizes, concentrations: Sequence[float]) -> Callable[[Clique], list[Cover]]:
+def _covers(
+    design: Design, sizes: Sizes, concentrations: Sequence[float]
+) -> Callable[[Clique], list[Cover]]:
     n_alike = design.view.n_alike(len(sizes))
     if n_alike is not None and n_alike < len(sizes):
         return lambda clique: _of_sample(n_alike, clique, sizes, concentrations)
     drawn = design.view.typical_views(sizes)
     if design.view.by_size and len(sizes) > MOST_TOLD_APART:
         return _by_size(drawn, sizes, concentrations)
-    holders: list[set[int]] = [set() for _ in sizes]  # of each attribute: the numbers of the views that hold it
+    holders: list[set[int]] = [
+        set() for _ in sizes
+    ]  # of each attribute: the numbers of the views that hold it
     for number, (view, _) in enumerate(drawn):
         for position in view:
             holders[position].add(number)
@@ -172,7 +202,9 @@ def _covers(design: Design, sizes: Sizes, concentrations: Sequence[float]) -> Ca
             n_cells, n_blocks, every = kinds[number]
             found[n_cells, n_blocks, round(every / own, 2)] += drawn[number][1]  # type: ignore[assignment]
         total = sum(found.values())
-        scale = alike[_sizes_of(clique, sizes)] / total if alike and total else 1.0  # drawn views hold some a little too often
+        scale = (
+            alike[_sizes_of(clique, sizes)] / total if alike and total else 1.0
+        )  # drawn views hold some a little too often
         return [Cover(chance * scale, *kind) for kind, chance in found.items()]
 
     return covers
@@ -182,7 +214,9 @@ def _sizes_of(clique: Clique, sizes: Sizes) -> tuple[int, ...]:
     return tuple(sorted(sizes[position] for position in clique))
 
 
-def _mean_chances(drawn: Sequence[tuple[Clique, float]], sizes: Sizes) -> dict[tuple[int, ...], float]:
+def _mean_chances(
+    drawn: Sequence[tuple[Clique, float]], sizes: Sizes
+) -> dict[tuple[int, ...], float]:
     """How often drawn views hold one attribute, or two, of these sizes: the mean over all such attributes."""
     found = Counter[tuple[int, ...]]()
     for view, chance in drawn:
@@ -199,13 +233,17 @@ def _n_cliques(of_size: Mapping[int, int]) -> dict[tuple[int, ...], int]:
     return found | {(a, a): n * (n - 1) // 2 for a, n in of_size.items() if n > 1}
 
 
-def _kind(view: Clique, clique: Clique, sizes: Sizes, concentrations: Sequence[float]) -> tuple[int, int, float]:
+def _kind(
+    view: Clique, clique: Clique, sizes: Sizes, concentrations: Sequence[float]
+) -> tuple[int, int, float]:
     """Cells and attributes of a view, and how many equally likely cells its other attributes have."""
     others = math.prod(concentrations[position] for position in view if position not in clique)
     return _cells(sizes[position] for position in view), len(view), round(others, 6)
 
 
-def _of_sample(n_sampled: int, clique: Clique, sizes: Sizes, concentrations: Sequence[float]) -> list[Cover]:
+def _of_sample(
+    n_sampled: int, clique: Clique, sizes: Sizes, concentrations: Sequence[float]
+) -> list[Cover]:
     """Where every set of so many attributes is equally likely, and those beside the clique are of typical size."""
     d, k = len(sizes), n_sampled
     chance = k / d if len(clique) == 1 else k * (k - 1) / (d * (d - 1))
@@ -224,7 +262,11 @@ def _by_size(
     """Where attributes of one size are covered alike: what the drawn views hold of all of them, shared out."""
     found: dict[tuple[int, ...], Counter[tuple[int, int, float]]] = {}
     for view, chance in drawn:
-        met = Counter(tuple(sorted(sizes[p] for p in clique)) for n in (1, 2) for clique in combinations(view, n))
+        met = Counter(
+            tuple(sorted(sizes[p] for p in clique))
+            for n in (1, 2)
+            for clique in combinations(view, n)
+        )
         for kind, times in sorted(met.items()):
             clique = tuple(sizes.index(size) for size in kind)
             of_view = _kind(view, clique, sizes, concentrations)
@@ -236,7 +278,10 @@ def _by_size(
         n_alike: float = of_size[kind[0]]
         if len(kind) == 2:
             n_alike *= (of_size[kind[1]] - 1) / 2 if kind[0] == kind[1] else of_size[kind[1]]
-        return [Cover(chance / n_alike, *of_view) for of_view, chance in found.get(kind, Counter()).items()]
+        return [
+            Cover(chance / n_alike, *of_view)
+            for of_view, chance in found.get(kind, Counter()).items()
+        ]
 
     return covers
 

@@ -59,7 +59,9 @@ class Forecast:
     @property
     def blind(self) -> float:
         """Mean over pairs, were the attributes taken to be independent."""
-        return _mean(self.blind_errors, self.pair_weights) if len(self.blind_errors) else self.shares
+        return (
+            _mean(self.blind_errors, self.pair_weights) if len(self.blind_errors) else self.shares
+        )
 
     @property
     def bias(self) -> float:
@@ -74,7 +76,11 @@ class Crowd:
 
     def __init__(self, population: Population, weights: tuple[float, ...] | None) -> None:
         self.population = population
-        self.weights = np.ones(len(population.domain)) if weights is None else np.asarray(weights, dtype=np.float64)
+        self.weights = (
+            np.ones(len(population.domain))
+            if weights is None
+            else np.asarray(weights, dtype=np.float64)
+        )
         self.groups = [_groups(population, position) for position in range(len(population.domain))]
         self.concentrations = tuple(1 / float(shares @ shares) for shares in population.shares)
         self.shares = _padded([group.shares for group in self.groups])
@@ -92,7 +98,10 @@ class Crowd:
     @cached_property
     def truths(self) -> list[Probabilities]:
         """The cells of every pair, one for each two groups."""
-        return [_grouped_pair(self.population, pair, self.groups[pair[0]], self.groups[pair[1]]) for pair in self.pairs]
+        return [
+            _grouped_pair(self.population, pair, self.groups[pair[0]], self.groups[pair[1]])
+            for pair in self.pairs
+        ]
 
     @cached_property
     def tables(self) -> tuple[Probabilities, Probabilities, Probabilities]:
@@ -133,7 +142,9 @@ class Outlook:
     def __init__(self, design: Design, crowd: Crowd, laws: Laws) -> None:
         self.design, self.crowd = design, crowd
         domain = crowd.population.domain
-        drawn = replace(design, view=design.view.with_lists(domain.lists)) if domain.lists else design  # as a campaign draws
+        drawn = (
+            replace(design, view=design.view.with_lists(domain.lists)) if domain.lists else design
+        )  # as a campaign draws
         self._noise = DesignNoise(drawn, domain.sizes, laws, crowd.concentrations)
 
     def at(self, people: int) -> Forecast:
@@ -146,9 +157,19 @@ class Outlook:
         found = pair_errors(self._pairs, people, self._about_shares(singles.variances))
         first, second = (singles.errors[side] for side in crowd.sides)
         unseen = self._pairs.unseen * crowd.independence
-        most = np.minimum(1 - (1 - first) * (1 - second) + unseen, 1.0)  # beyond which two wrong shares cannot lead
+        most = np.minimum(
+            1 - (1 - first) * (1 - second) + unseen, 1.0
+        )  # beyond which two wrong shares cannot lead
         errors, blind = np.minimum(found.errors, most), np.minimum(found.blind, most)
-        return Forecast(people, singles.errors, errors, blind, np.minimum(found.bias, errors), crowd.weights, crowd.pair_weights)
+        return Forecast(
+            people,
+            singles.errors,
+            errors,
+            blind,
+            np.minimum(found.bias, errors),
+            crowd.weights,
+            crowd.pair_weights,
+        )
 
     def shares_at(self, people: int) -> float:
         """What so many people are expected to give of shares: `at(people).shares`, without its pairs."""
@@ -156,7 +177,9 @@ class Outlook:
 
     def _shares_at(self, people: int) -> ShareErrors:
         crowd = self.crowd
-        return share_errors(crowd.shares, crowd.times, self._singles / people, shrunk=self._noise.shrinks_shares)
+        return share_errors(
+            crowd.shares, crowd.times, self._singles / people, shrunk=self._noise.shrinks_shares
+        )
 
     @cached_property
     def _singles(self) -> Probabilities:
@@ -169,11 +192,22 @@ class Outlook:
 
     @cached_property
     def _pairs(self) -> Pairs:
-        rows = [self._pair(pair, truth) for pair, truth in zip(self.crowd.pairs, self.crowd.truths, strict=True)]
+        rows = [
+            self._pair(pair, truth)
+            for pair, truth in zip(self.crowd.pairs, self.crowd.truths, strict=True)
+        ]
         noise, own = (_padded([row[i] for row in rows]) for i in (0, 1))
         unseen = UNSEEN if self.crowd.population.dependence in LOADINGS else 1.0
         crowd = self.crowd
-        return Pairs(*crowd.tables, noise, own, crowd.freedom, crowd.reach, self._noise.shrinks_shares, unseen)
+        return Pairs(
+            *crowd.tables,
+            noise,
+            own,
+            crowd.freedom,
+            crowd.reach,
+            self._noise.shrinks_shares,
+            unseen,
+        )
 
     def _pair(self, pair: Pair, truth: Probabilities) -> tuple[Probabilities, Probabilities]:
         """Noise of one person, and the part of it that shares do not know better."""
@@ -191,11 +225,15 @@ class Outlook:
         for a, b in self.crowd.pairs:
             first, second = self.crowd.groups[a], self.crowd.groups[b]
             va, vb = variances[a, : len(first.shares)], variances[b, : len(second.shares)]
-            rows.append((np.outer(va, second.shares**2 + vb) + np.outer(first.shares**2, vb)).ravel())
+            rows.append(
+                (np.outer(va, second.shares**2 + vb) + np.outer(first.shares**2, vb)).ravel()
+            )
         return _padded(rows)
 
 
-def outlook(design: Design, population: Population, epsilon: float, weights: Sequence[float] | None = None) -> Outlook:
+def outlook(
+    design: Design, population: Population, epsilon: float, weights: Sequence[float] | None = None
+) -> Outlook:
     """Of a design at a total epsilon."""
     own = None if weights is None else tuple(weights)
     return Outlook(design, crowd_of(population, own), laws_at(design.mechanism, epsilon))
@@ -216,7 +254,9 @@ def _picked(weights: Probabilities) -> list[tuple[Pair, float]]:
     ends = np.cumsum(weights[first] * weights[second])
     at = np.searchsorted(ends, (np.arange(MOST_PAIRS) + 0.5) * ends[-1] / MOST_PAIRS)
     numbers, times = np.unique(at, return_counts=True)
-    return [((int(first[i]), int(second[i])), float(n)) for i, n in zip(numbers, times, strict=True)]
+    return [
+        ((int(first[i]), int(second[i])), float(n)) for i, n in zip(numbers, times, strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,14 +286,19 @@ def _groups(population: Population, position: int) -> Group:
     return Group(members, np.bincount(members, weights=shares) / times, times)
 
 
-def _grouped_pair(population: Population, pair: Clique, first: Group, second: Group) -> Probabilities:
+def _grouped_pair(
+    population: Population, pair: Clique, first: Group, second: Group
+) -> Probabilities:
     """The shares of a pair's cells, of one cell of each two groups."""
     times = np.outer(first.times, second.times)
     if population.has_closed_form(pair):
         tilts = [
-            np.bincount(g.members, weights=population.tilts[p]) / g.times for p, g in zip(pair, (first, second), strict=True)
+            np.bincount(g.members, weights=population.tilts[p]) / g.times
+            for p, g in zip(pair, (first, second), strict=True)
         ]
-        return np.asarray(np.outer(first.shares, second.shares) + np.outer(*tilts), dtype=np.float64)
+        return np.asarray(
+            np.outer(first.shares, second.shares) + np.outer(*tilts), dtype=np.float64
+        )
     joint, found = population.joint(pair), np.zeros(times.shape)
     np.add.at(found, (first.members[:, None], second.members[None]), joint)
     return found / times

@@ -43,7 +43,12 @@ about a second."""
 
 @checks_options
 def poisoning_bound(
-    campaign: Campaign, names: str | Sequence[str], *, n_reports: int, n_fake: int, share: float | None = None
+    campaign: Campaign,
+    names: str | Sequence[str],
+    *,
+    n_reports: int,
+    n_fake: int,
+    share: float | None = None,
 ) -> float:
     """The largest shift of a cell's debiased frequency by so many fake reports among n_reports honest ones.
 
@@ -53,8 +58,12 @@ def poisoning_bound(
     """
     clique = tuple(sorted(set(campaign.domain.positions(names))))
     if n_reports < 0 or n_fake < 0 or n_reports + n_fake < 1:
-        raise DomainError(f"n_reports and n_fake must be at least 0, and together at least 1, got {n_reports} and {n_fake}")
-    views = {view: chance for view, chance in drawn_views(campaign).items() if set(clique) <= set(view)}
+        raise DomainError(
+            f"n_reports and n_fake must be at least 0, and together at least 1, got {n_reports} and {n_fake}"
+        )
+    views = {
+        view: chance for view, chance in drawn_views(campaign).items() if set(clique) <= set(view)
+    }
     return _bound(campaign, clique, views, n_reports, n_fake, share)
 
 
@@ -72,13 +81,20 @@ def most_exposed(campaign: Campaign, *, n_reports: int, n_fake: int) -> tuple[st
             covering.setdefault(position, {})[view] = chance
     if any(all(_refused(campaign, (p,), view) for view in views) for p, views in covering.items()):
         return None
-    bounds = {p: _bound(campaign, (p,), covering[p], n_reports, n_fake, None) for p in sorted(covering)}
+    bounds = {
+        p: _bound(campaign, (p,), covering[p], n_reports, n_fake, None) for p in sorted(covering)
+    }
     worst = max(bounds, key=lambda position: bounds[position])
     return campaign.domain.names[worst], bounds[worst]
 
 
 def _bound(
-    campaign: Campaign, clique: Clique, views: dict[Clique, float], n_reports: int, n_fake: int, share: float | None
+    campaign: Campaign,
+    clique: Clique,
+    views: dict[Clique, float],
+    n_reports: int,
+    n_fake: int,
+    share: float | None,
 ) -> float:
     """views: those that hold the clique."""
     if not views:
@@ -87,7 +103,9 @@ def _bound(
     refused = {view: _refused(campaign, clique, view) for view in views}
     views = {view: chance for view, chance in views.items() if refused[view] is None}
     if not views:
-        raise DomainError(f"the debiased frequency, which is bounded here, {next(iter(refused.values()))}; take more bits")
+        raise DomainError(
+            f"the debiased frequency, which is bounded here, {next(iter(refused.values()))}; take more bits"
+        )
     reaches = {view: reach(campaign, clique, view) for view in views}
     weights = {view: chance * reaches[view].weight for view, chance in views.items()}
     total = sum(weights.values())
@@ -104,13 +122,17 @@ def _refused(campaign: Campaign, clique: Clique, view: Clique) -> str | None:
     for block, channel in zip(blocks, campaign.channels(view), strict=True):
         if set(block) & set(clique):
             if (size := code_size(channel.law())) > MOST_CODE:
-                raise DomainError(f"a code of {size:,} bits is too large to be inverted; at most {MOST_CODE:,} are")
+                raise DomainError(
+                    f"a code of {size:,} bits is too large to be inverted; at most {MOST_CODE:,} are"
+                )
             if refused := indistinct(campaign, block, len(blocks)):
                 return refused
     return None
 
 
-def _shift(fake: Reach, low: Probabilities, high: Probabilities, honest_weight: float, n_fake: int) -> float:
+def _shift(
+    fake: Reach, low: Probabilities, high: Probabilities, honest_weight: float, n_fake: int
+) -> float:
     """Of the cell that moves furthest, where all fakes have one view, and the honest mean lies between low and high."""
     leverage = n_fake * fake.weight / (honest_weight + n_fake * fake.weight)
     return float(leverage * np.maximum(fake.high - low, high - fake.low).max())
@@ -118,15 +140,29 @@ def _shift(fake: Reach, low: Probabilities, high: Probabilities, honest_weight: 
 
 def reach(campaign: Campaign, clique: Clique, view: Clique) -> Reach:
     """What a report of this view can say for the cells of a clique that the view covers."""
-    bulk, channels, sizes = bulk_of(campaign.mechanism), campaign.channels(view), campaign.domain.sizes
+    bulk, channels, sizes = (
+        bulk_of(campaign.mechanism),
+        campaign.channels(view),
+        campaign.domain.sizes,
+    )
     if campaign.jointly:
         shape = tuple(sizes[position] for position in view)
         return bulk.reach(channels[0], shape, tuple(view.index(position) for position in clique))
-    reached = [bulk.reach(channels[view.index(position)], (sizes[position],), (0,)) for position in clique]
+    reached = [
+        bulk.reach(channels[view.index(position)], (sizes[position],), (0,)) for position in clique
+    ]
     low, high, weight = np.ones(1), np.ones(1), 1.0
-    for one in reached:  # a product of numbers of either sign: its extremes are among those of the sides
-        corners = [np.multiply.outer(a, b).reshape(-1) for a in (low, high) for b in (one.low, one.high)]
-        low, high, weight = np.minimum.reduce(corners), np.maximum.reduce(corners), weight * one.weight
+    for (
+        one
+    ) in reached:  # a product of numbers of either sign: its extremes are among those of the sides
+        corners = [
+            np.multiply.outer(a, b).reshape(-1) for a in (low, high) for b in (one.low, one.high)
+        ]
+        low, high, weight = (
+            np.minimum.reduce(corners),
+            np.maximum.reduce(corners),
+            weight * one.weight,
+        )
     return Reach(low, high, weight)
 
 

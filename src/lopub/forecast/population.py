@@ -58,13 +58,22 @@ class Population(Shown):
     """Of each attribute, those that its answers hang on by the questionnaire's rules: no closed form holds where they meet."""
 
     def __repr__(self) -> str:
-        return one_line(self, self.label, f"{len(self.domain)} attributes: {few(self.domain.names)}")
+        return one_line(
+            self, self.label, f"{len(self.domain)} attributes: {few(self.domain.names)}"
+        )
 
     @classmethod
     def uniform(cls, domain: Domain) -> "Population":
         """Every answer equally likely, and nothing depends on anything: the least that can be assumed."""
         shares = tuple(np.full(size, 1 / size) for size in domain.sizes)
-        made = cls(domain, "uniform and independent answers", "none", None, shares, tuple(map(np.zeros_like, shares)))
+        made = cls(
+            domain,
+            "uniform and independent answers",
+            "none",
+            None,
+            shares,
+            tuple(map(np.zeros_like, shares)),
+        )
         return made._ruled() if domain.has_rules else made
 
     @classmethod
@@ -73,14 +82,23 @@ class Population(Shown):
         return cls.with_shares(domain, {}, dependence=dependence)
 
     @classmethod
-    def with_shares(cls, domain: Domain, shares: Mapping[str, Sequence[float]], *, dependence: str = "usual") -> "Population":
+    def with_shares(
+        cls, domain: Domain, shares: Mapping[str, Sequence[float]], *, dependence: str = "usual"
+    ) -> "Population":
         """Given shares of answers, and skewed ones where none are given."""
         if dependence not in DEPENDENCES:
-            raise DomainError(f"dependence must be one of {', '.join(DEPENDENCES)}, got {dependence!r}")
+            raise DomainError(
+                f"dependence must be one of {', '.join(DEPENDENCES)}, got {dependence!r}"
+            )
         domain.positions(list(shares))
-        found = tuple(_given(attribute.name, attribute.size, shares) for attribute in domain.attributes)
+        found = tuple(
+            _given(attribute.name, attribute.size, shares) for attribute in domain.attributes
+        )
         found = _agreeing(domain, found, shares) if domain.has_rules and shares else found
-        tilts = tuple(_tilt(own, _loading(rank, dependence)) for rank, own in zip(_ranks(domain), found, strict=True))
+        tilts = tuple(
+            _tilt(own, _loading(rank, dependence))
+            for rank, own in zip(_ranks(domain), found, strict=True)
+        )
         known = f"given shares of {len(shares)}, else " if shares else ""
         made = cls(domain, f"{known}people like those of surveys", dependence, None, found, tilts)
         return made._ruled() if domain.has_rules else made
@@ -91,7 +109,9 @@ class Population(Shown):
         if not len(table):
             raise DomainError("a reference table needs at least one record")
         shares = tuple(table.counts((name,)) / len(table) for name in table.domain.names)
-        return cls(table.domain, f"a table of {len(table):,} records", "as in the table", table, shares, ())
+        return cls(
+            table.domain, f"a table of {len(table):,} records", "as in the table", table, shares, ()
+        )
 
     def to_arrow(self) -> pa.Table:
         """One row per answer: its attribute, and the share of people who would give it."""
@@ -103,13 +123,20 @@ class Population(Shown):
         """Whether shares and tilts alone say how often the cells of some attributes are met."""
         if self.table is None:
             return True
-        return bool(self.tilts) and not any(self.origins[a] & self.origins[b] for a, b in combinations(clique, 2))
+        return bool(self.tilts) and not any(
+            self.origins[a] & self.origins[b] for a, b in combinations(clique, 2)
+        )
 
     def joint(self, clique: Clique) -> Probabilities:
         """The shares of the cells of some attributes together."""
         if self.table is not None and not self.has_closed_form(clique):
-            return self.table.counts([self.domain.names[position] for position in clique]) / len(self.table)
-        halves = [reduce(np.multiply.outer, [self.shares[p] + sign * self.tilts[p] for p in clique]) for sign in (1, -1)]
+            return self.table.counts([self.domain.names[position] for position in clique]) / len(
+                self.table
+            )
+        halves = [
+            reduce(np.multiply.outer, [self.shares[p] + sign * self.tilts[p] for p in clique])
+            for sign in (1, -1)
+        ]
         return np.asarray((halves[0] + halves[1]) / 2, dtype=np.float64)
 
     def people(self, n: int, seed: int) -> Dataset:
@@ -121,7 +148,10 @@ class Population(Shown):
 
     def _codes(self, rng: np.random.Generator, half: np.ndarray) -> np.ndarray:
         """The answers of made-up people, given the half that each belongs to."""
-        columns = [_drawn(rng, half, shares, tilt) for shares, tilt in zip(self.shares, self.tilts, strict=True)]
+        columns = [
+            _drawn(rng, half, shares, tilt)
+            for shares, tilt in zip(self.shares, self.tilts, strict=True)
+        ]
         return np.stack(columns, axis=1)
 
     def _ruled(self) -> "Population":
@@ -129,16 +159,33 @@ class Population(Shown):
         other; all others still depend on each other by the hidden half alone."""
         half = np.repeat([1, -1], N_RULED // 2)
         codes = conformed(self.domain, self._all_asked()._codes(np.random.default_rng(0), half))
-        of_halves = [[_shares_in(codes[half == sign, p], size) for p, size in enumerate(self.domain.sizes)] for sign in (1, -1)]
-        shares, tilts = (tuple((a + sign * b) / 2 for a, b in zip(*of_halves, strict=True)) for sign in (1, -1))
-        return replace(self, table=Dataset(self.domain, codes), shares=shares, tilts=tilts, origins=_origins(self.domain))
+        of_halves = [
+            [_shares_in(codes[half == sign, p], size) for p, size in enumerate(self.domain.sizes)]
+            for sign in (1, -1)
+        ]
+        shares, tilts = (
+            tuple((a + sign * b) / 2 for a, b in zip(*of_halves, strict=True)) for sign in (1, -1)
+        )
+        return replace(
+            self,
+            table=Dataset(self.domain, codes),
+            shares=shares,
+            tilts=tilts,
+            origins=_origins(self.domain),
+        )
 
     def _all_asked(self) -> "Population":
         """The same people, were every question to apply to all of them."""
         shares, tilts = list(self.shares), list(self.tilts)
         for position, absent in _absences(self.domain).items():
-            halves = [_without_answer(self.shares[position] + sign * self.tilts[position], absent) for sign in (1, -1)]
-            shares[position], tilts[position] = (halves[0] + halves[1]) / 2, (halves[0] - halves[1]) / 2
+            halves = [
+                _without_answer(self.shares[position] + sign * self.tilts[position], absent)
+                for sign in (1, -1)
+            ]
+            shares[position], tilts[position] = (
+                (halves[0] + halves[1]) / 2,
+                (halves[0] - halves[1]) / 2,
+            )
         return replace(self, shares=tuple(shares), tilts=tuple(tilts))
 
     def merged(self, position: int, n_candidates: int) -> "Population":
@@ -159,10 +206,16 @@ class Population(Shown):
     def without(self, position: int) -> "Population":
         """The same people, who are not asked this question."""
         domain = Domain(_left(self.domain.attributes, position))
-        table = None if self.table is None else Dataset(domain, np.delete(self.table.codes, position, axis=1))
+        table = (
+            None
+            if self.table is None
+            else Dataset(domain, np.delete(self.table.codes, position, axis=1))
+        )
         shares, tilts = (_left(own, position) for own in (self.shares, self.tilts))
         origins = _origins_without(self.origins, position)
-        return replace(self, domain=domain, table=table, shares=shares, tilts=tilts, origins=origins)
+        return replace(
+            self, domain=domain, table=table, shares=shares, tilts=tilts, origins=origins
+        )
 
 
 def _with(items: tuple[Item, ...], position: int, item: Item) -> tuple[Item, ...]:
@@ -173,8 +226,14 @@ def _left(items: tuple[Item, ...], position: int) -> tuple[Item, ...]:
     return (*items[:position], *items[position + 1 :])
 
 
-def _merged(own: tuple[Probabilities, ...], position: int, place: np.ndarray) -> tuple[Probabilities, ...]:
-    return _with(own, position, np.bincount(place, weights=own[position]).astype(np.float64)) if own else own
+def _merged(
+    own: tuple[Probabilities, ...], position: int, place: np.ndarray
+) -> tuple[Probabilities, ...]:
+    return (
+        _with(own, position, np.bincount(place, weights=own[position]).astype(np.float64))
+        if own
+        else own
+    )
 
 
 def _shares_in(column: np.ndarray, size: int) -> Probabilities:
@@ -183,27 +242,41 @@ def _shares_in(column: np.ndarray, size: int) -> Probabilities:
 
 def _absences(domain: Domain) -> dict[int, int]:
     """Attribute that not everybody is asked -> the candidate that says so; without options of lists."""
-    asked_of_some = [one for one in domain.questions if one.only_if is not None and not isinstance(one, TickList)]
-    return {domain.position(one.name): one.not_applicable_index for one in asked_of_some if one.not_applicable_index is not None}
+    asked_of_some = [
+        one for one in domain.questions if one.only_if is not None and not isinstance(one, TickList)
+    ]
+    return {
+        domain.position(one.name): one.not_applicable_index
+        for one in asked_of_some
+        if one.not_applicable_index is not None
+    }
 
 
 def _without_answer(shares: Probabilities, answer: int) -> Probabilities:
     """The others' shares among themselves; all equal where they have none."""
     others = np.arange(len(shares)) != answer
     left = np.where(others, shares, 0.0)
-    return np.asarray(left / left.sum() if left.sum() > 0 else others / others.sum(), dtype=np.float64)
+    return np.asarray(
+        left / left.sum() if left.sum() > 0 else others / others.sum(), dtype=np.float64
+    )
 
 
 def _origins(domain: Domain) -> tuple[frozenset[int], ...]:
     """Of each attribute, all that it follows, itself among them."""
     every = range(len(domain))
     follows = [set(domain.following(position)) for position in every]
-    return tuple(frozenset(origin for origin in every if position in follows[origin]) for position in every)
+    return tuple(
+        frozenset(origin for origin in every if position in follows[origin]) for position in every
+    )
 
 
-def _origins_without(origins: tuple[frozenset[int], ...], position: int) -> tuple[frozenset[int], ...]:
+def _origins_without(
+    origins: tuple[frozenset[int], ...], position: int
+) -> tuple[frozenset[int], ...]:
     """The same by the numbers that attributes have once one is gone; what hung on it still hangs together (-1)."""
-    numbers = {old: -1 if old == position else old - (old > position) for old in range(len(origins))}
+    numbers = {
+        old: -1 if old == position else old - (old > position) for old in range(len(origins))
+    }
     return tuple(frozenset(numbers[old] for old in own) for own in _left(origins, position))
 
 
@@ -214,7 +287,9 @@ def _given(name: str, size: int, shares: Mapping[str, Sequence[float]]) -> Proba
         return np.asarray(falling / falling.sum(), dtype=np.float64)
     own = np.array(shares[name], dtype=np.float64)
     if own.shape != (size,) or own.min() < 0 or not abs(own.sum() - 1) < 1e-6:
-        raise DomainError(f"shares of attribute {name!r} must be {size} numbers that are not negative and sum to 1")
+        raise DomainError(
+            f"shares of attribute {name!r} must be {size} numbers that are not negative and sum to 1"
+        )
     return np.asarray(own / own.sum(), dtype=np.float64)
 
 
@@ -240,7 +315,10 @@ def _agreeing(
 
 def _ranks(domain: Domain) -> list[int]:
     """Of each attribute, its place among all, from few candidates to many: no forecast depends on the order of questions."""
-    places = {attribute.name: place for place, attribute in enumerate(sorted(domain, key=lambda own: (own.size, own.name)))}
+    places = {
+        attribute.name: place
+        for place, attribute in enumerate(sorted(domain, key=lambda own: (own.size, own.name)))
+    }
     return [places[name] for name in domain.names]
 
 
@@ -256,7 +334,9 @@ def _tilt(shares: Probabilities, loading: float) -> Probabilities:
     """The most common answers, about half of all people's, go with one hidden half, the others with the other."""
     order = np.argsort(-shares, kind="stable")
     mass = np.cumsum(shares[order])
-    n_common = min(int(np.argmin(np.abs(mass - 0.5))) + 1, len(shares) - 1) if len(shares) > 1 else 0
+    n_common = (
+        min(int(np.argmin(np.abs(mass - 0.5))) + 1, len(shares) - 1) if len(shares) > 1 else 0
+    )
     if n_common == 0 or not 0 < mass[n_common - 1] < 1:
         return np.zeros_like(shares)
     common = np.zeros(len(shares), dtype=bool)
@@ -267,11 +347,15 @@ def _tilt(shares: Probabilities, loading: float) -> Probabilities:
     return np.where(common, moved * shares / mass_common, -moved * shares / (1 - mass_common))
 
 
-def _drawn(rng: np.random.Generator, half: np.ndarray, shares: Probabilities, tilt: Probabilities) -> np.ndarray:
+def _drawn(
+    rng: np.random.Generator, half: np.ndarray, shares: Probabilities, tilt: Probabilities
+) -> np.ndarray:
     """One attribute of everybody, given the half that each belongs to."""
     level, found = rng.random(len(half)), np.empty(len(half), dtype=np.uint16)
     for sign in (1, -1):
         edges = np.cumsum(shares + sign * tilt)
         own = half == sign
-        found[own] = np.minimum(np.searchsorted(edges, level[own] * edges[-1], side="right"), len(shares) - 1)
+        found[own] = np.minimum(
+            np.searchsorted(edges, level[own] * edges[-1], side="right"), len(shares) - 1
+        )
     return found

@@ -43,7 +43,9 @@ class NotCarried(CampaignError):
 def parsed(text: str) -> Tree:
     """The tree of an expression; NotCarried where it is not one of these."""
     if len(text) > MOST_CHARACTERS:
-        raise NotCarried(f"an expression may have at most {MOST_CHARACTERS:,} characters, got {len(text):,}")
+        raise NotCarried(
+            f"an expression may have at most {MOST_CHARACTERS:,} characters, got {len(text):,}"
+        )
     reader = _Reader(_tokens(text))
     tree = reader.disjunction()
     reader.end()
@@ -187,7 +189,9 @@ def condition(tree: Tree, kinds: dict[str, str]) -> Json:
         return {word: inner[0] if word == "not" else inner}
     kind = kinds.get(tree.field)
     if kind is None:
-        raise NotCarried(f"it looks at {tree.field!r}, which is not an earlier question that was carried over")
+        raise NotCarried(
+            f"it looks at {tree.field!r}, which is not an earlier question that was carried over"
+        )
     return _compared(tree, kind)
 
 
@@ -197,7 +201,10 @@ def _compared(one: Compared, kind: str) -> Json:
     if one.sign in ("=", "!=") and one.value == "":
         raise NotCarried(f"it asks whether {one.field!r} has no answer")
     if one.sign in ("=", "!=") and kind in ("string", "list", "integer"):
-        equal: Json = {"field": one.field, "equals": _integer(one) if kind == "integer" else one.value}
+        equal: Json = {
+            "field": one.field,
+            "equals": _integer(one) if kind == "integer" else one.value,
+        }
         if kind == "list":
             equal = {"field": one.field, "includes": one.value}
         return {"not": equal} if one.sign == "!=" else equal
@@ -213,7 +220,9 @@ def _integer(one: Compared) -> int:
     try:
         return int(one.value)
     except ValueError:
-        raise NotCarried(f"{one.field!r} is a whole number, and is compared with something else") from None
+        raise NotCarried(
+            f"{one.field!r} is a whole number, and is compared with something else"
+        ) from None
 
 
 def edge_of(one: Compared, *, whole: bool) -> str:

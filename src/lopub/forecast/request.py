@@ -59,13 +59,21 @@ class CampaignRequest:
                 "give either epsilon or flip_probability (on the command line --epsilon E or --flip-probability F), and not both"
             )
         if self.mechanism is not None and self.mechanism not in Mechanism.known:
-            raise CampaignError(f"mechanism must be one of {', '.join(sorted(Mechanism.known))}, got {self.mechanism!r}")
+            raise CampaignError(
+                f"mechanism must be one of {', '.join(sorted(Mechanism.known))}, got {self.mechanism!r}"
+            )
         if self.mechanism and self.wants_filters and not self.kind.takes_filters:
-            raise CampaignError(f"bits, hashes and false_positive_rate belong to mechanism 'bloom', not to {self.mechanism!r}")
-        if self.false_positive_rate is not None and (self.n_bits is not None or self.n_hashes is not None):
+            raise CampaignError(
+                f"bits, hashes and false_positive_rate belong to mechanism 'bloom', not to {self.mechanism!r}"
+            )
+        if self.false_positive_rate is not None and (
+            self.n_bits is not None or self.n_hashes is not None
+        ):
             raise CampaignError("give either false_positive_rate, or bits and hashes")
         if self.mechanism and self.flip_probability is not None and not self.kind.takes_flips:
-            raise CampaignError(f"flip_probability belongs to 'bloom' and 'unary'; give epsilon for {self.mechanism!r}")
+            raise CampaignError(
+                f"flip_probability belongs to 'bloom' and 'unary'; give epsilon for {self.mechanism!r}"
+            )
 
     @property
     def kind(self) -> type[Mechanism]:
@@ -100,7 +108,9 @@ def make_campaign(domain: Domain, terms: Terms, request: CampaignRequest) -> Cam
     domain.check_questionnaire()  # before people are made up who keep its rules
     is_kept = terms.repeat is not None and terms.repeat.is_permanent
     if request.lifetime_epsilon is not None and not is_kept:
-        raise CampaignError("lifetime_epsilon belongs to campaigns that repeat in mode permanent; give epsilon, of one report")
+        raise CampaignError(
+            "lifetime_epsilon belongs to campaigns that repeat in mode permanent; give epsilon, of one report"
+        )
     campaign = (_layered if is_kept else _made)(domain, terms, request)
     _ = campaign.id  # refuses one that is too large to be read back
     return campaign
@@ -115,11 +125,20 @@ def _layered(domain: Domain, terms: Terms, request: CampaignRequest) -> Campaign
         )
     rule = request.view or AllAttributes()
     one = request.jointly if request.jointly is not None else len(domain) == 1
-    asked = replace(request, mechanism=request.mechanism or (PAPER if request.wants_filters else KEPT), view=rule, jointly=one)
+    asked = replace(
+        request,
+        mechanism=request.mechanism or (PAPER if request.wants_filters else KEPT),
+        view=rule,
+        jointly=one,
+    )
     once = replace(terms, schedule=None)
     below = _made(domain, once, replace(asked, epsilon=request.lifetime_epsilon))
     above = _made(domain, once, asked)
-    smallest = min(math.prod(domain.sizes[i] for i in view) for view in rule.views(domain.sizes)) if one else min(domain.sizes)
+    smallest = (
+        min(math.prod(domain.sizes[i] for i in view) for view in rule.views(domain.sizes))
+        if one
+        else min(domain.sizes)
+    )
     mechanism = above.mechanism.layered(below.mechanism, smallest)
     return replace(above, mechanism=mechanism, terms=terms)
 
@@ -131,7 +150,11 @@ def _made(domain: Domain, terms: Terms, request: CampaignRequest) -> Campaign:
     def build(mechanism: Mechanism) -> Campaign:
         return Campaign(domain=domain, mechanism=mechanism, view=rule, jointly=jointly, terms=terms)
 
-    sizes = {"": rule.most_cells(domain.sizes)} if jointly else dict(zip(domain.names, domain.sizes, strict=True))
+    sizes = (
+        {"": rule.most_cells(domain.sizes)}
+        if jointly
+        else dict(zip(domain.names, domain.sizes, strict=True))
+    )
     n_blocks = (1,) if jointly else rule.view_sizes(len(domain))
     return Mechanism.known[mechanism].made(request, n_blocks, sizes, build)
 
@@ -140,11 +163,18 @@ def _choice(domain: Domain, request: CampaignRequest) -> tuple[ViewRule, str, bo
     """View, mechanism, jointly or not: as requested, and where the request is silent, the best known choice."""
     if request.flip_probability is not None or request.wants_filters or request.kind.takes_filters:
         return request.view or AllAttributes(), request.mechanism or PAPER, bool(request.jointly)
-    named, rule = request.mechanism or (request.view.usual_mechanism if request.view else ""), request.view
+    named, rule = (
+        request.mechanism or (request.view.usual_mechanism if request.view else ""),
+        request.view,
+    )
     if rule is None or not named:
         view, mechanism = best_known(domain, request.budget, jointly=request.jointly is not False)
         bulk = bulk_of(Mechanism.known[named or mechanism])
-        usual = view if named in ("", mechanism) else bulk.usual_view(domain.sizes, float(request.budget))
+        usual = (
+            view
+            if named in ("", mechanism)
+            else bulk.usual_view(domain.sizes, float(request.budget))
+        )
         if request.jointly is False and usual.n_alike(len(domain)) is None:
             usual = view
         named, rule = named or mechanism, rule or usual
@@ -156,7 +186,11 @@ def best_known(domain: Domain, epsilon: Decimal, *, jointly: bool = True) -> tup
     """The best of the usual designs for pairs of people like those of surveys: one view, randomized jointly with the whole
     budget."""
     crowd = Population.like_surveys(domain)
-    able = [one for one in usual_designs(domain.sizes, float(epsilon)) if jointly or one.view.n_alike(len(domain))]
+    able = [
+        one
+        for one in usual_designs(domain.sizes, float(epsilon))
+        if jointly or one.view.n_alike(len(domain))
+    ]
     found = ranked(able, crowd, float(epsilon))
     of_pairs = [one for one in found if one[0].view.n_alike(len(domain)) != 1] or found
     best = of_pairs[0] if of_pairs[0][1].pairs * MUCH_BETTER <= found[0][1].pairs else found[0]

@@ -68,27 +68,37 @@ def deviation(truth: Probabilities, shift: Probabilities, spread: Probabilities)
     spread = np.maximum(spread, TINY)
     middle, edge = shift / spread, (truth + shift) / spread
     whole = shift * (2 * _below(middle) - 1) + 2 * spread * _density(middle)
-    beyond = spread * _density(edge) - (truth + shift) * _below(-edge)  # what lies below zero is held there
+    beyond = spread * _density(edge) - (truth + shift) * _below(
+        -edge
+    )  # what lies below zero is held there
     return np.asarray(whole - beyond, dtype=np.float64)
 
 
 def _below(x: Probabilities) -> Probabilities:
     """The chance that a standard normal number lies below."""
-    from scipy.special import ndtr  # loaded here: it takes a moment, and commands that forecast nothing should not wait for it
+    from scipy.special import (
+        ndtr,
+    )  # loaded here: it takes a moment, and commands that forecast nothing should not wait for it
 
     return np.asarray(ndtr(x), dtype=np.float64)
 
 
 def _density(x: Probabilities) -> Probabilities:
-    return np.asarray(np.exp(-0.5 * np.minimum(np.abs(x), 40.0) ** 2) / ROOT_TWO_PI, dtype=np.float64)
+    return np.asarray(
+        np.exp(-0.5 * np.minimum(np.abs(x), 40.0) ** 2) / ROOT_TWO_PI, dtype=np.float64
+    )
 
 
-def share_errors(shares: Probabilities, times: Probabilities, noise: Probabilities, *, shrunk: bool) -> ShareErrors:
+def share_errors(
+    shares: Probabilities, times: Probabilities, noise: Probabilities, *, shrunk: bool
+) -> ShareErrors:
     """Of attributes whose reports have the diagonal noise D / n. An infinite noise: nobody reports the attribute, and every
     candidate is taken to be equally likely."""
     known: NDArray[np.bool_] = np.asarray(np.isfinite(noise).all(axis=1))
     variances = np.where(known[:, None], noise, 0.0)
-    variances = variances * (1 - variances / np.maximum((variances * times).sum(axis=1, keepdims=True), TINY))
+    variances = variances * (
+        1 - variances / np.maximum((variances * times).sum(axis=1, keepdims=True), TINY)
+    )
     sizes = times.sum(axis=1, keepdims=True)
     spread = np.sqrt(variances)
     level = _level(shares, times, spread)
@@ -105,36 +115,56 @@ def share_errors(shares: Probabilities, times: Probabilities, noise: Probabiliti
     return ShareErrors(np.minimum(errors, most), variances * smaller[:, None] ** 2)
 
 
-def _moved_deviation(shares: Probabilities, times: Probabilities, level: Probabilities, spread: Probabilities) -> Probabilities:
+def _moved_deviation(
+    shares: Probabilities, times: Probabilities, level: Probabilities, spread: Probabilities
+) -> Probabilities:
     """The mean deviation of shares that are held at zero and then moved towards uniform ones, the more the less noise leaves of
     them, by MOST_MOVED standard errors at most."""
     even, drowned = _drowned(shares, times, spread)
     plain = [np.maximum(shares + level + node * spread, 0.0) for node in NODES]
     moves = [_moved(even - one, PART * drowned, spread) for one in plain]
-    up, down = (sum((times * np.maximum(sign * move, 0)).sum(axis=1, keepdims=True) for move in moves) for sign in (1, -1))
+    up, down = (
+        sum((times * np.maximum(sign * move, 0)).sum(axis=1, keepdims=True) for move in moves)
+        for sign in (1, -1)
+    )
     both = np.minimum(up, down)  # as much is given as is taken
     give, take = both / np.maximum(up, TINY), both / np.maximum(down, TINY)
-    found = [np.abs(one + np.where(move > 0, give, take) * move - shares) for one, move in zip(plain, moves, strict=True)]
+    found = [
+        np.abs(one + np.where(move > 0, give, take) * move - shares)
+        for one, move in zip(plain, moves, strict=True)
+    ]
     return np.asarray(sum(found) / len(NODES), dtype=np.float64)
 
 
-def _drowned(shares: Probabilities, times: Probabilities, spread: Probabilities) -> tuple[Probabilities, Probabilities]:
+def _drowned(
+    shares: Probabilities, times: Probabilities, spread: Probabilities
+) -> tuple[Probabilities, Probabilities]:
     """The uniform share, and how much of what is seen is noise. shape (rows, 1) each."""
     even = 1 / np.maximum(times.sum(axis=1, keepdims=True), TINY)
-    signal, noisy = ((times * squares).sum(axis=1, keepdims=True) for squares in ((shares - even) ** 2, spread**2))
+    signal, noisy = (
+        (times * squares).sum(axis=1, keepdims=True)
+        for squares in ((shares - even) ** 2, spread**2)
+    )
     return even, np.asarray(noisy / np.maximum(noisy + signal, TINY), dtype=np.float64)
 
 
-def _drowned_errors(shares: Probabilities, times: Probabilities, spread: Probabilities) -> Probabilities:
+def _drowned_errors(
+    shares: Probabilities, times: Probabilities, spread: Probabilities
+) -> Probabilities:
     """What is left of the errors where shares are so near to uniform ones, for their noise, that a move there only helps."""
     less = spread * (1 - MOST_MOVED * _drowned(shares, times, spread)[1])
-    return np.asarray(0.5 * (times * deviation(shares, _level(shares, times, less), less)).sum(axis=1), dtype=np.float64)
+    return np.asarray(
+        0.5 * (times * deviation(shares, _level(shares, times, less), less)).sum(axis=1),
+        dtype=np.float64,
+    )
 
 
 def _moved(away: Probabilities, part: Probabilities, spread: Probabilities) -> Probabilities:
     """This part of the way, but at least LEAST_MOVED and at most MOST_MOVED standard errors of it."""
     far = np.abs(away)
-    return np.sign(away) * np.minimum(np.clip(part * far, LEAST_MOVED * spread, MOST_MOVED * spread), far)
+    return np.sign(away) * np.minimum(
+        np.clip(part * far, LEAST_MOVED * spread, MOST_MOVED * spread), far
+    )
 
 
 def _level(shares: Probabilities, times: Probabilities, spread: Probabilities) -> Probabilities:
@@ -191,9 +221,15 @@ def pair_errors(pairs: Pairs, people: float, about_shares: Probabilities) -> Pai
     signal = (times * interaction**2 / np.maximum(noise / people, TINY)).sum(axis=1) * covered
     missed = np.where(covered, _missed(signal, pairs.freedom), 1.0)
     unshrunk = _mean_error(truth, times, np.zeros_like(truth), about_shares + own)
-    seldom = (FALSE_ALARM_AVERAGED if pairs.averaged else FALSE_ALARM) / np.maximum(pairs.freedom, 1.0)
+    seldom = (FALSE_ALARM_AVERAGED if pairs.averaged else FALSE_ALARM) / np.maximum(
+        pairs.freedom, 1.0
+    )
     alarm = covered * seldom * np.clip(unshrunk - blind, 0.0, pairs.reach)
-    return PairErrors((1 - missed) * errors + missed * (blind + alarm), blind, (1 - missed) * bias + missed * whole)
+    return PairErrors(
+        (1 - missed) * errors + missed * (blind + alarm),
+        blind,
+        (1 - missed) * bias + missed * whole,
+    )
 
 
 def _missed(signal: Probabilities, freedom: Probabilities) -> Probabilities:
@@ -206,5 +242,9 @@ def _missed(signal: Probabilities, freedom: Probabilities) -> Probabilities:
     return _below((CAUTION - gain) / np.sqrt(2 * gain + 0.5))
 
 
-def _mean_error(truth: Probabilities, times: Probabilities, shift: Probabilities, variance: Probabilities) -> Probabilities:
-    return np.asarray(0.5 * (times * deviation(truth, shift, np.sqrt(variance))).sum(axis=1), dtype=np.float64)
+def _mean_error(
+    truth: Probabilities, times: Probabilities, shift: Probabilities, variance: Probabilities
+) -> Probabilities:
+    return np.asarray(
+        0.5 * (times * deviation(truth, shift, np.sqrt(variance))).sum(axis=1), dtype=np.float64
+    )

@@ -24,14 +24,18 @@ MOST_BINS = 4096
 _TEXTS = ("title", "question", "description")
 
 
-def long_field(field: Object, language: str, translations: Object, numbers: dict[str, str]) -> Object:
+def long_field(
+    field: Object, language: str, translations: Object, numbers: dict[str, str]
+) -> Object:
     """A field in its long form. translations: filled with what it says in other languages. numbers: name -> type of the fields
     before it."""
     long = {key: value for key, value in field.items() if key not in ("other", "atMost")}
     name = str(field.get("name", ""))
     for key in ("title", "question"):
         if isinstance(long.get(key), dict):
-            long[key] = _in_languages(cast(Object, long[key]), language, translations, f"{key}s", name)
+            long[key] = _in_languages(
+                cast(Object, long[key]), language, translations, f"{key}s", name
+            )
     _check_free_text(field)
     long |= _categories(field, language, translations, name)
     long |= _bins(field) | _dates(field)
@@ -66,7 +70,9 @@ def long_schedule(schedule: Object) -> Object:
 def _in_languages(texts: Object, language: str, translations: Object, *path: str) -> Json:
     """The text in the campaign's language; the others go to the translations, at this path."""
     if language not in texts:
-        raise CampaignError(f"{path[0].removesuffix('s')} is given in {', '.join(sorted(texts))}, but not in {language}")
+        raise CampaignError(
+            f"{path[0].removesuffix('s')} is given in {', '.join(sorted(texts))}, but not in {language}"
+        )
     for other in sorted(set(texts) - {language}):
         place = cast(Object, translations.setdefault(other, {}))
         for step in path[:-1]:
@@ -83,7 +89,9 @@ def _constraints(field: Object) -> Object:
 def _check_free_text(field: Object) -> None:
     kind = field.get("type")
     if kind in FREE_TEXT_TYPES or (
-        kind == "string" and not {"categories", "other"} & set(field) and "enum" not in _constraints(field)
+        kind == "string"
+        and not {"categories", "other"} & set(field)
+        and "enum" not in _constraints(field)
     ):
         raise CampaignError(FREE_TEXT if kind == "string" else f"of type {kind} {FREE_TEXT}")
 
@@ -97,7 +105,11 @@ def _categories(field: Object, language: str, translations: Object, name: str) -
     if (other := field.get("other")) not in (None, False):
         categories.append(_other(other))
     labelled = [_labelled(item, language, translations, name) for item in categories]
-    constraints = {key: value for key, value in _constraints(field).items() if key != "enum" or "other" not in field}
+    constraints = {
+        key: value
+        for key, value in _constraints(field).items()
+        if key != "enum" or "other" not in field
+    }
     return {"categories": labelled, "constraints": constraints}
 
 
@@ -113,7 +125,11 @@ def _labelled(item: Json, language: str, translations: Object, name: str) -> Jso
     if not isinstance(item, dict) or not isinstance(item.get("label"), dict):
         return item
     label = cast(Object, item["label"])
-    return item | {"label": _in_languages(label, language, translations, "labels", name, str(item.get("value", "")))}
+    return item | {
+        "label": _in_languages(
+            label, language, translations, "labels", name, str(item.get("value", ""))
+        )
+    }
 
 
 def _bins(field: Object) -> Object:
@@ -132,7 +148,11 @@ def _bins(field: Object) -> Object:
     if opened is not None and opened not in ("below", "above", "both"):
         raise CampaignError("bins.open must be below, above or both")
     if isinstance(edges, list) and opened is not None:
-        long["edges"] = [*([BELOW] if opened != "above" else []), *edges, *([ABOVE] if opened != "below" else [])]
+        long["edges"] = [
+            *([BELOW] if opened != "above" else []),
+            *edges,
+            *([ABOVE] if opened != "below" else []),
+        ]
     return {"bins": long}
 
 
@@ -154,7 +174,11 @@ def _equal_edges(bins: Object, name: str) -> list[str]:
 def _dates(field: Object) -> Object:
     """Days as minimum and maximum stand for the periods that they lie in."""
     period = field.get("period")
-    if field.get("type") not in ("date", "datetime", "time") or not isinstance(period, str) or period in CYCLES:
+    if (
+        field.get("type") not in ("date", "datetime", "time")
+        or not isinstance(period, str)
+        or period in CYCLES
+    ):
         return {}
     constraints = _constraints(field)
     for key in ("minimum", "maximum"):

@@ -9,7 +9,15 @@ from typing import cast
 
 from lopub.contract.canonical import Json
 from lopub.errors import DomainError
-from lopub.forecast.relevant import Compared, NotCarried, Tree, comparisons, condition, edge_of, parsed
+from lopub.forecast.relevant import (
+    Compared,
+    NotCarried,
+    Tree,
+    comparisons,
+    condition,
+    edge_of,
+    parsed,
+)
 from lopub.forecast.shorthand import Object
 from lopub.forecast.xlsx import Row, read_sheets
 
@@ -17,7 +25,18 @@ FEW_NUMBERS = 30
 """Whole numbers up to which each is an answer of its own."""
 N_BINS = 10
 TRUE = ("yes", "true", "true()", "1")
-_METADATA = {"start", "end", "today", "deviceid", "username", "phonenumber", "email", "audit", "simserial", "subscriberid"}
+_METADATA = {
+    "start",
+    "end",
+    "today",
+    "deviceid",
+    "username",
+    "phonenumber",
+    "email",
+    "audit",
+    "simserial",
+    "subscriberid",
+}
 _NONE = re.compile(r"(none|no|nothing)(_of_(these|the_above))?", re.IGNORECASE)
 _LANGUAGE = re.compile(r"(?P<name>.*?)\s*\(\s*(?P<tag>[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)\s*\)")
 
@@ -43,11 +62,18 @@ def draft_from_xlsform(path: str | Path) -> tuple[Object, int, list[str]]:
     settings = sheets.get("settings", [])
     given = settings[0][1] if settings else {}
     language = _tag(given.get("default_language", "")) or "en"
-    form = CarriedForm(language, _choices(sheets.get("choices", []), language), _thresholds(sheets["survey"]))
+    form = CarriedForm(
+        language, _choices(sheets.get("choices", []), language), _thresholds(sheets["survey"])
+    )
     _survey(form, sheets["survey"])
     if not form.fields:
         raise DomainError(f"{path} has no question that can be carried over")
-    name = re.sub(r"[^a-z0-9._-]+", "-", (given.get("form_id") or Path(path).stem).lower()).strip("-._") or "form"
+    name = (
+        re.sub(r"[^a-z0-9._-]+", "-", (given.get("form_id") or Path(path).stem).lower()).strip(
+            "-._"
+        )
+        or "form"
+    )
     draft: Object = {"name": name[:100], "language": language, "min_reports": 100}
     if "form_title" in given:
         draft["title"] = given["form_title"]
@@ -59,7 +85,9 @@ def _tag(language: str) -> str:
     found = _LANGUAGE.fullmatch(language.strip())
     if found:
         return found["tag"]
-    return language.strip() if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]+)*", language.strip()) else ""
+    return (
+        language.strip() if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]+)*", language.strip()) else ""
+    )
 
 
 def _texts(cells: dict[str, str], column: str, language: str) -> Json | None:
@@ -80,7 +108,9 @@ def _choices(rows: list[Row], language: str) -> dict[str, list[Object]]:
         owner = cells.get("list_name") or cells.get("list name")
         if owner and "name" in cells:
             label = _texts(cells, "label", language)
-            found.setdefault(owner, []).append({"value": cells["name"], "label": cells["name"] if label is None else label})
+            found.setdefault(owner, []).append(
+                {"value": cells["name"], "label": cells["name"] if label is None else label}
+            )
     return found
 
 
@@ -111,7 +141,9 @@ def _survey(form: CarriedForm, rows: list[Row]) -> None:
             repeats += kind == "begin repeat"
             groups.append(_relevant_of(form, number, cells))
             if kind == "begin repeat":
-                form.left_out.append(f"row {number}: a repeat and all in it, because one report answers each question once")
+                form.left_out.append(
+                    f"row {number}: a repeat and all in it, because one report answers each question once"
+                )
         elif kind in ("end group", "end repeat"):
             repeats -= kind == "end repeat"
             if groups:
@@ -124,7 +156,9 @@ def _relevant_of(form: CarriedForm, number: int, cells: dict[str, str]) -> Tree 
     try:
         return parsed(cells["relevant"]) if "relevant" in cells else None
     except NotCarried as error:
-        form.left_out.append(f"row {number}: the condition of a group ({error}); give its questions theirs by hand")
+        form.left_out.append(
+            f"row {number}: the condition of a group ({error}); give its questions theirs by hand"
+        )
         return None
 
 
@@ -141,7 +175,9 @@ def _carry(form: CarriedForm, number: int, cells: dict[str, str], around: list[T
         own = reader(form, cells, rest.strip())
         trees = [*around, *([parsed(cells["relevant"])] if "relevant" in cells else [])]
         if trees:
-            own["onlyIf"] = condition(trees[0] if len(trees) == 1 else ("and", tuple(trees)), form.kinds)
+            own["onlyIf"] = condition(
+                trees[0] if len(trees) == 1 else ("and", tuple(trees)), form.kinds
+            )
     except NotCarried as error:
         form.left_out.append(f"row {number}: {kind} {name!r} is left out: {error}")
         return
@@ -172,12 +208,16 @@ def _listed(form: CarriedForm, rest: str) -> tuple[list[Object], bool]:
 
 def _one(form: CarriedForm, cells: dict[str, str], rest: str) -> Object:
     choices, other = _listed(form, rest)
-    return {"type": "string", "categories": cast(Json, choices)} | ({"other": True} if other else {})
+    return {"type": "string", "categories": cast(Json, choices)} | (
+        {"other": True} if other else {}
+    )
 
 
 def _many(form: CarriedForm, cells: dict[str, str], rest: str) -> Object:
     choices, other = _listed(form, rest)
-    own: Object = {"type": "list", "categories": cast(Json, choices)} | ({"other": True} if other else {})
+    own: Object = {"type": "list", "categories": cast(Json, choices)} | (
+        {"other": True} if other else {}
+    )
     none = [str(choice["value"]) for choice in choices if _NONE.fullmatch(str(choice["value"]))]
     if len(none) == 1:
         own["none"] = none[0]
@@ -194,14 +234,19 @@ def _bounds(cells: dict[str, str]) -> tuple[str, str]:
         low = one.value if one.field == "" and one.sign in (">", ">=") else low
         high = one.value if one.field == "" and one.sign in ("<", "<=") else high
     if not low or not high:
-        raise NotCarried("it has no constraint with a lowest and a highest answer, such as . >= 0 and . <= 120")
+        raise NotCarried(
+            "it has no constraint with a lowest and a highest answer, such as . >= 0 and . <= 120"
+        )
     return low, high
 
 
 def _whole(form: CarriedForm, cells: dict[str, str], rest: str) -> Object:
     low, high = _bounds(cells)
     if int(float(high)) - int(float(low)) < FEW_NUMBERS:
-        return {"type": "integer", "constraints": {"minimum": int(float(low)), "maximum": int(float(high))}}
+        return {
+            "type": "integer",
+            "constraints": {"minimum": int(float(low)), "maximum": int(float(high))},
+        }
     return _binned(form, cells, low, high, whole=True) | {"kind": "whole number"}
 
 
@@ -210,11 +255,17 @@ def _decimal(form: CarriedForm, cells: dict[str, str], rest: str) -> Object:
 
 
 def _range(form: CarriedForm, cells: dict[str, str], rest: str) -> Object:
-    given = dict(part.split("=", 1) for part in cells.get("parameters", "").replace(",", " ").split() if "=" in part)
+    given = dict(
+        part.split("=", 1)
+        for part in cells.get("parameters", "").replace(",", " ").split()
+        if "=" in part
+    )
     return _binned(form, cells, given.get("start", "0"), given.get("end", "10"), whole=False)
 
 
-def _binned(form: CarriedForm, cells: dict[str, str], low: str, high: str, *, whole: bool) -> Object:
+def _binned(
+    form: CarriedForm, cells: dict[str, str], low: str, high: str, *, whole: bool
+) -> Object:
     """Equal bins, and an edge wherever some condition needs one."""
     try:
         first, last = Decimal(low), Decimal(high)
@@ -237,8 +288,14 @@ def _binned(form: CarriedForm, cells: dict[str, str], low: str, high: str, *, wh
 def _dated(kind: str) -> "Reader":
     def read(form: CarriedForm, cells: dict[str, str], rest: str) -> Object:
         low, high = _bounds(cells)
-        form.left_out.append(f"of {cells.get('name', '')!r} only the month is kept; another period may suit better")
-        return {"type": kind, "period": "month", "constraints": {"minimum": low[:10], "maximum": high[:10]}}
+        form.left_out.append(
+            f"of {cells.get('name', '')!r} only the month is kept; another period may suit better"
+        )
+        return {
+            "type": kind,
+            "period": "month",
+            "constraints": {"minimum": low[:10], "maximum": high[:10]},
+        }
 
     return read
 
@@ -267,7 +324,10 @@ _WHY_NOT = {
     "calculate": "calculations are not carried over",
     "hidden": "it is not asked",
     "acknowledge": "it is not a question; say what people agree to in consent",
-    **dict.fromkeys(("geopoint", "geotrace", "geoshape"), "a place on the map would name the person; ask for a region"),
+    **dict.fromkeys(
+        ("geopoint", "geotrace", "geoshape"),
+        "a place on the map would name the person; ask for a region",
+    ),
     **dict.fromkeys(("image", "audio", "video", "file"), "files cannot be asked"),
     "rank": "an order of answers cannot be asked",
 }

@@ -28,9 +28,13 @@ def read_sheets(path: str | Path, wanted: tuple[str, ...]) -> dict[str, list[Row
     try:
         from openpyxl import load_workbook
     except ModuleNotFoundError:
-        raise StoreError("reading xlsx needs openpyxl; install it with: pip install 'lopub[xlsform]'") from None
+        raise StoreError(
+            "reading xlsx needs openpyxl; install it with: pip install 'lopub[xlsform]'"
+        ) from None
     try:
-        with open(path, "rb") as file:  # which is closed here: openpyxl leaves one open that it gives up on
+        with open(
+            path, "rb"
+        ) as file:  # which is closed here: openpyxl leaves one open that it gives up on
             book = load_workbook(file, read_only=True, data_only=False, keep_links=False)
             return {name: _rows(book[name], name) for name in wanted if name in book.sheetnames}
     except DomainError:
@@ -58,27 +62,40 @@ def check_parts(path: str | Path) -> None:
 def _check_archive(archive: zipfile.ZipFile, path: str | Path) -> None:
     parts = archive.infolist()
     if len(parts) > MOST_PARTS or sum(part.file_size for part in parts) > MOST_UNPACKED:
-        raise DomainError(f"{path} would unpack to more than {MOST_PARTS} parts or {MOST_UNPACKED:,} bytes; no form does")
+        raise DomainError(
+            f"{path} would unpack to more than {MOST_PARTS} parts or {MOST_UNPACKED:,} bytes; no form does"
+        )
     names = {part.filename.lower() for part in parts}
     if any("vbaproject" in name or "macrosheets" in name for name in names):
         raise DomainError(f"{path} holds macros; save it without them")
     n_signs = 0
     for part in parts:
         with archive.open(part) as packed:
-            content = packed.read(part.file_size + 1)  # with a bound, also where the size is a lie; then its checksum is wrong
+            content = packed.read(
+                part.file_size + 1
+            )  # with a bound, also where the size is a lie; then its checksum is wrong
         if not part.filename.lower().endswith((".xml", ".rels")) and content.lstrip()[:1] != b"<":
             continue
-        if b"<!" in content.replace(b"<!--", b"").replace(b"<![CDATA[", b"") or content[:2] in (b"\xfe\xff", b"\xff\xfe"):
-            raise DomainError(f"{path} holds XML that defines its own entities or has another encoding than UTF-8")
+        if b"<!" in content.replace(b"<!--", b"").replace(b"<![CDATA[", b"") or content[:2] in (
+            b"\xfe\xff",
+            b"\xff\xfe",
+        ):
+            raise DomainError(
+                f"{path} holds XML that defines its own entities or has another encoding than UTF-8"
+            )
         n_signs += content.count(b"<") + content.count(b"=")
     if n_signs > MOST_SIGNS:
-        raise DomainError(f"{path} has more than {MOST_SIGNS:,} tags and attributes in its XML; no form has")
+        raise DomainError(
+            f"{path} has more than {MOST_SIGNS:,} tags and attributes in its XML; no form has"
+        )
 
 
 class Sheet(Protocol):
     """As much of an openpyxl sheet as is needed."""
 
-    def iter_rows(self, *, max_row: int, max_col: int, values_only: bool) -> Iterable[tuple[object, ...]]:
+    def iter_rows(
+        self, *, max_row: int, max_col: int, values_only: bool
+    ) -> Iterable[tuple[object, ...]]:
         """The values of every row."""
 
 
@@ -91,13 +108,22 @@ def _rows(sheet: Sheet, name: str) -> list[Row]:
     for number, values in enumerate(rows, start=1):
         cells = [_text(value, name, number) for value in values]
         if (room := room - sum(map(len, cells))) < 0:
-            raise DomainError(f"sheet {name!r} has more than {MOST_CHARACTERS:,} characters in its cells; no form has")
+            raise DomainError(
+                f"sheet {name!r} has more than {MOST_CHARACTERS:,} characters in its cells; no form has"
+            )
         if number > MOST_ROWS or (len(cells) > MOST_COLUMNS and cells[MOST_COLUMNS]):
-            raise DomainError(f"sheet {name!r} has more than {MOST_ROWS:,} rows or {MOST_COLUMNS} columns; no form has")
+            raise DomainError(
+                f"sheet {name!r} has more than {MOST_ROWS:,} rows or {MOST_COLUMNS} columns; no form has"
+            )
         if not header:
             header = [cell.strip() for cell in cells]
         elif any(cells):
-            found.append((number, {key: cell for key, cell in zip(header, cells, strict=False) if key and cell}))
+            found.append(
+                (
+                    number,
+                    {key: cell for key, cell in zip(header, cells, strict=False) if key and cell},
+                )
+            )
     return found
 
 
@@ -111,7 +137,9 @@ def _text(value: object, sheet: str, row: int) -> str:
         value = int(value)
     text = str(value).strip()
     if text.startswith("=") or type(value).__name__ == "ArrayFormula":
-        raise DomainError(f"sheet {sheet!r} has a formula in row {row}; save the form with values only")
+        raise DomainError(
+            f"sheet {sheet!r} has a formula in row {row}; save the form with values only"
+        )
     if len(text) > LONGEST_CELL:
         raise DomainError(
             f"sheet {sheet!r} has a cell of {len(text):,} characters in row {row}; at most {LONGEST_CELL:,} are read"

@@ -76,20 +76,33 @@ class Agreement:
         links = [link for link in self._links if link.one in marginals and link.other in marginals]
         found = self._equalled(marginals, covariance, links, certain)
         for _ in range(ROUNDS):
-            moved = [self._compromise(split, found, certain) for split in self._splits if len(split.clique) > 1]
+            moved = [
+                self._compromise(split, found, certain)
+                for split in self._splits
+                if len(split.clique) > 1
+            ]
             _level(found, links, certain)
             if max(moved, default=0.0) < TOLERANCE:
                 break
         return found | {position: np.array(marginals[position]) for position in certain}
 
-    def contradiction(self, marginals: Mapping[int, Probabilities], certain: Collection[int]) -> tuple[str, ...]:
+    def contradiction(
+        self, marginals: Mapping[int, Probabilities], certain: Collection[int]
+    ) -> tuple[str, ...]:
         """The attributes of a rule that no people with these shares could keep, where some of them are certain and the others
         were brought to agree with these; none where all rules can be kept."""
         for clique in self._tied_to(certain):
             mask = self.mask(clique)
-            if mask is not None and mask.size <= MOST_CELLS and all(position in marginals for position in clique):
+            if (
+                mask is not None
+                and mask.size <= MOST_CELLS
+                and all(position in marginals for position in clique)
+            ):
                 wanted = [marginals[position] for position in clique]
-                if _residue(np.where(mask, np.maximum(product_of(wanted), LEAST), 0.0), wanted) > CONTRADICTION:
+                if (
+                    _residue(np.where(mask, np.maximum(product_of(wanted), LEAST), 0.0), wanted)
+                    > CONTRADICTION
+                ):
                     return tuple(self._domain.names[position] for position in clique)
         return ()
 
@@ -100,8 +113,13 @@ class Agreement:
         reached = set(certain)
         for _ in conditions:
             reached.update(*(clique for clique in conditions if reached.intersection(clique)))
-        options = (tuple(sorted(set(certain).intersection(options))) for options in self._domain.lists)
-        return [*(clique for clique in conditions if reached.intersection(clique)), *filter(None, options)]
+        options = (
+            tuple(sorted(set(certain).intersection(options))) for options in self._domain.lists
+        )
+        return [
+            *(clique for clique in conditions if reached.intersection(clique)),
+            *filter(None, options),
+        ]
 
     def _equalled(
         self,
@@ -114,28 +132,47 @@ class Agreement:
         positions = sorted({position for link in links for position in (link.one, link.other)})
         if not links:
             return {position: marginal.copy() for position, marginal in marginals.items()}
-        starts = dict(zip(positions, np.cumsum([0, *(len(marginals[p]) for p in positions)]), strict=False))
+        starts = dict(
+            zip(positions, np.cumsum([0, *(len(marginals[p]) for p in positions)]), strict=False)
+        )
         flat = np.concatenate([marginals[position] for position in positions])
         spread, rows = np.zeros((len(flat), len(flat))), np.zeros((len(links), len(flat)))
         for position in positions:
             own = slice(starts[position], starts[position] + len(marginals[position]))
-            spread[own, own] = 0.0 if position in certain else _spread_of(marginals[position], covariance(position))
+            spread[own, own] = (
+                0.0
+                if position in certain
+                else _spread_of(marginals[position], covariance(position))
+            )
         for row, link in zip(rows, links, strict=True):
             row[starts[link.one] : starts[link.one] + len(link.one_group)] += link.one_group
             row[starts[link.other] : starts[link.other] + len(link.other_group)] -= link.other_group
-        moved = flat - spread @ rows.T @ np.linalg.pinv(rows @ spread @ rows.T, hermitian=True) @ (rows @ flat)
+        moved = flat - spread @ rows.T @ np.linalg.pinv(rows @ spread @ rows.T, hermitian=True) @ (
+            rows @ flat
+        )
         found = {p: _shares(moved[starts[p] : starts[p] + len(marginals[p])]) for p in positions}
         _level(found, links, certain)
-        return {position: found.get(position, marginal.copy()) for position, marginal in marginals.items()}
+        return {
+            position: found.get(position, marginal.copy())
+            for position, marginal in marginals.items()
+        }
 
-    def _compromise(self, split: ConditionSplit, marginals: dict[int, Probabilities], certain: Collection[int]) -> float:
+    def _compromise(
+        self, split: ConditionSplit, marginals: dict[int, Probabilities], certain: Collection[int]
+    ) -> float:
         """Of a condition on several attributes: marginals that some joint without impossible cells has, in place of those that
         none may have; how far they were moved. Where one has them, they stay, and so do certain ones in any case."""
         clique = tuple(sorted({*split.clique, split.position}))
         mask = self.mask(clique)
-        if mask is None or mask.size > MOST_CELLS or not all(position in marginals for position in clique):
+        if (
+            mask is None
+            or mask.size > MOST_CELLS
+            or not all(position in marginals for position in clique)
+        ):
             return 0.0
-        wanted = [_shares(marginals[position]) for position in clique]  # of noise, zeros can contradict each other
+        wanted = [
+            _shares(marginals[position]) for position in clique
+        ]  # of noise, zeros can contradict each other
         joint = np.where(mask, np.maximum(product_of(wanted), LEAST), 0.0)
         hard = [axis for axis, position in enumerate(clique) if position in certain]
         margins = _nearest_margins(joint / joint.sum(), wanted, hard)
@@ -150,11 +187,22 @@ class Agreement:
         for question in self._domain.questions:
             options = question.options if isinstance(question, TickList) else (question,)
             positions = self._domain.positions(option.name for option in options)
-            for candidate in (question.missing_index, question.not_applicable_index) if len(options) > 1 else ():
+            for candidate in (
+                (question.missing_index, question.not_applicable_index) if len(options) > 1 else ()
+            ):
                 if candidate is not None:
                     group = _only(options[0].size, candidate)
-                    found += [Equal(positions[0], group, position, group) for position in positions[1:]]
-        return (*found, *(link for split in self._splits if (link := _link(split, self._domain.sizes)) is not None))
+                    found += [
+                        Equal(positions[0], group, position, group) for position in positions[1:]
+                    ]
+        return (
+            *found,
+            *(
+                link
+                for split in self._splits
+                if (link := _link(split, self._domain.sizes)) is not None
+            ),
+        )
 
     @cached_property
     def _splits(self) -> tuple[ConditionSplit, ...]:
@@ -173,7 +221,11 @@ class Agreement:
                 return np.isin(axes[self._domain.position(comparison.attribute)], accepted)
 
             applies = np.broadcast_to(np.asarray(question.only_if.evaluate(holds)), shape)
-            found.append(ConditionSplit(clique, ~applies, self._domain.position(first), question.not_applicable_index))
+            found.append(
+                ConditionSplit(
+                    clique, ~applies, self._domain.position(first), question.not_applicable_index
+                )
+            )
         return tuple(found)
 
     # ---- joints
@@ -204,14 +256,20 @@ class Agreement:
 
     def independent(self, clique: Clique, marginal: Marginal) -> Probabilities:
         """What is as near to independence as the questionnaire allows."""
-        return self.conformed(clique, product_of([marginal(position) for position in clique]), marginal)
+        return self.conformed(
+            clique, product_of([marginal(position) for position in clique]), marginal
+        )
 
     def _shares_within(self, clique: Clique, marginal: Marginal) -> list[tuple[Mask, float]]:
         """Of conditions on several attributes that all lie in the clique, and whose question does not: which cells make them
         false, and the share of these, which is that of "not applicable"."""
         found = []
         for split in self._splits:
-            if len(split.clique) > 1 and split.position not in clique and set(split.clique) <= set(clique):
+            if (
+                len(split.clique) > 1
+                and split.position not in clique
+                and set(split.clique) <= set(clique)
+            ):
                 shape = [self._domain.sizes[p] if p in split.clique else 1 for p in clique]
                 order = np.argsort([clique.index(p) for p in split.clique])
                 share = float(marginal(split.position)[split.candidate])
@@ -219,7 +277,9 @@ class Agreement:
         return found
 
 
-def _nearest_margins(joint: Probabilities, wanted: Sequence[Probabilities], hard: Sequence[int]) -> list[Probabilities]:
+def _nearest_margins(
+    joint: Probabilities, wanted: Sequence[Probabilities], hard: Sequence[int]
+) -> list[Probabilities]:
     """The margins of a joint raked to all of the wanted ones at the same time, each by its root: where no joint has them all,
     that ends at the one whose margins differ from them by the least sum of divergences. hard: axes that are raked to as they
     are, after the others."""
@@ -227,7 +287,10 @@ def _nearest_margins(joint: Probabilities, wanted: Sequence[Probabilities], hard
 
     def ratio(axis: int) -> Probabilities:
         have = joint.sum(axis=others[axis])
-        return np.asarray(np.divide(wanted[axis], have, out=np.ones_like(have), where=have > NOTHING), dtype=np.float64)
+        return np.asarray(
+            np.divide(wanted[axis], have, out=np.ones_like(have), where=have > NOTHING),
+            dtype=np.float64,
+        )
 
     for _ in range(SWEEPS):
         ratios = np.ones(joint.shape)
@@ -256,7 +319,9 @@ def _link(split: ConditionSplit, sizes: Sequence[int]) -> Equal | None:
     """A condition on one attribute, as two groups of candidates."""
     if len(split.clique) > 1:
         return None
-    return Equal(split.position, _only(sizes[split.position], split.candidate), split.clique[0], split.false)
+    return Equal(
+        split.position, _only(sizes[split.position], split.candidate), split.clique[0], split.false
+    )
 
 
 def _spread_of(marginal: Probabilities, covariance: Probabilities) -> Probabilities:
@@ -271,7 +336,9 @@ def _shares(values: Probabilities) -> Probabilities:
     return np.asarray(positive / positive.sum(), dtype=np.float64)
 
 
-def _level(marginals: dict[int, Probabilities], links: Sequence[Equal], certain: Collection[int]) -> None:
+def _level(
+    marginals: dict[int, Probabilities], links: Sequence[Equal], certain: Collection[int]
+) -> None:
     """Make linked groups exactly equal, in place: what was cut off at zero has put them a little apart. What is certain stays."""
     for _ in range(SWEEPS):
         off = 0.0
@@ -279,8 +346,17 @@ def _level(marginals: dict[int, Probabilities], links: Sequence[Equal], certain:
             one, other = marginals[link.one], marginals[link.other]
             first, second = float(one[link.one_group].sum()), float(other[link.other_group].sum())
             off = max(off, abs(first - second))
-            share = first if link.one in certain else second if link.other in certain else (first + second) / 2
-            for position, cells, group in ((link.one, one, link.one_group), (link.other, other, link.other_group)):
+            share = (
+                first
+                if link.one in certain
+                else second
+                if link.other in certain
+                else (first + second) / 2
+            )
+            for position, cells, group in (
+                (link.one, one, link.one_group),
+                (link.other, other, link.other_group),
+            ):
                 if position not in certain:
                     _scale_groups(cells, group, share)
         if off < TOLERANCE:

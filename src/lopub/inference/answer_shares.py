@@ -20,7 +20,9 @@ def likeliest_shares(counts: Probabilities, keeps: Probabilities) -> Probabiliti
     """The shares under which the counts are most likely. counts: shape (n_keeps, n_answers), some above zero; keeps: shape
     (n_keeps,), above 0 and below 1."""
     offsets = (1 - keeps[:, None]) / (counts.shape[1] * keeps[:, None])
-    slope = float((counts / (1 + offsets)).sum(axis=0).max())  # at which one share alone reaches one
+    slope = float(
+        (counts / (1 + offsets)).sum(axis=0).max()
+    )  # at which one share alone reaches one
     shares = _shares_at(slope, counts, offsets)
     for _ in range(MOST_STEPS):
         excess = float(shares.sum()) - 1
@@ -39,7 +41,9 @@ def _shares_at(slope: float, counts: Probabilities, offsets: Probabilities) -> P
     shares = np.zeros(counts.shape[1])
     for _ in range(MOST_STEPS):
         above = (counts / (shares + offsets)).sum(axis=0) - slope
-        steps = np.where(above > 0, above / np.maximum(_second(shares, counts, offsets), 1e-300), 0.0)
+        steps = np.where(
+            above > 0, above / np.maximum(_second(shares, counts, offsets), 1e-300), 0.0
+        )
         shares += steps
         if (steps <= EXACT * shares).all():
             break

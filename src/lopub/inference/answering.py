@@ -21,7 +21,9 @@ MOST_MODELLED = 256
 """Cells of classes that a model of parts may have."""
 
 
-def answered(basis: Basis, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Grounds | str:
+def answered(
+    basis: Basis, asked: Question, contrast: Probabilities, condition: Probabilities | None = None
+) -> Grounds | str:
     """What is found; or in words why nothing is."""
     names = [basis.domain.names[position] for position in asked.clique]
     for position, name in zip(asked.clique, names, strict=True):
@@ -31,7 +33,13 @@ def answered(basis: Basis, asked: Question, contrast: Probabilities, condition: 
     if sum(part.n_reports for part in parts) >= FEWEST:
         whole = pooled(parts, asked.groupings, contrast)
         beside = next((part.beside for part in parts if part.beside), "")
-        return DirectGrounds(whole, whole.n_reports, _aside(basis, asked, whole, condition), beside, possible_of(basis, asked))
+        return DirectGrounds(
+            whole,
+            whole.n_reports,
+            _aside(basis, asked, whole, condition),
+            beside,
+            possible_of(basis, asked),
+        )
     if len(asked.clique) == 1:
         return why
     return _modelled(basis, asked, why)
@@ -42,7 +50,11 @@ def _aside(basis: Basis, asked: Question, whole: Pooled, condition: Probabilitie
     if condition is None or not (axes := _varying(condition)) or len(axes) == condition.ndim:
         return NOTHING_ASIDE
     pieces = _pieces(basis, asked, asked.groupings)
-    parts = [part.onto(at, axes) for at, part in pieces if set(axes) <= set(at) and len(at) < condition.ndim]
+    parts = [
+        part.onto(at, axes)
+        for at, part in pieces
+        if set(axes) <= set(at) and len(at) < condition.ndim
+    ]
     if sum(part.n_reports for part in parts) < FEWEST:
         return NOTHING_ASIDE
     weights = condition[tuple(slice(None) if axis in axes else 0 for axis in range(condition.ndim))]
@@ -54,7 +66,11 @@ def _aside(basis: Basis, asked: Question, whole: Pooled, condition: Probabilitie
 
 def _varying(weights: Probabilities) -> tuple[int, ...]:
     """The axes along which weights are not all the same."""
-    return tuple(axis for axis in range(weights.ndim) if not np.allclose(weights, np.take(weights, [0], axis)))
+    return tuple(
+        axis
+        for axis in range(weights.ndim)
+        if not np.allclose(weights, np.take(weights, [0], axis))
+    )
 
 
 def _modelled(basis: Basis, asked: Question, why: str) -> Grounds | str:
@@ -66,13 +82,22 @@ def _modelled(basis: Basis, asked: Question, why: str) -> Grounds | str:
         return f"{why}, and a model that tells {cells:,} combinations of answers apart is too large; it may have {MOST_MODELLED}"
     pieces = _pieces(basis, asked, groupings)
     for pair in combinations(range(len(asked.clique)), 2):
-        if basis.n_covering((asked.clique[pair[0]], asked.clique[pair[1]])) and not any(set(pair) <= set(at) for at, _ in pieces):
+        if basis.n_covering((asked.clique[pair[0]], asked.clique[pair[1]])) and not any(
+            set(pair) <= set(at) for at, _ in pieces
+        ):
             return why
     whole = fitted(pieces, shape, basis.reader.shared(basis, asked.clique, groupings))
-    into = [own if finer is not own else _same(own) for own, finer in zip(asked.groupings, groupings, strict=True)]
+    into = [
+        own if finer is not own else _same(own)
+        for own, finer in zip(asked.groupings, groupings, strict=True)
+    ]
     covariance = merged(whole.covariance.reshape(*shape, *shape), [*into, *into])
     joint = merged(whole.joint, into)
-    apart = "" if whole.covered else " what no report covers together is taken as independent given the rest, and"
+    apart = (
+        ""
+        if whole.covered
+        else " what no report covers together is taken as independent given the rest, and"
+    )
     found = Fitted(joint, covariance.reshape(joint.size, joint.size), whole.covered)
     reason = f"{why}, so{apart} pairs are joined by maximum entropy, {VALID}"
     return ModelGrounds(found, basis.n_touching(asked.clique), reason, possible_of(basis, asked))
@@ -99,7 +124,10 @@ def _finer(groupings: Groupings) -> list[Grouping]:
     finer = list(groupings)
     for axis in sorted(range(len(groupings)), key=lambda axis: len(groupings[axis].classes)):
         size = len(groupings[axis].classes)
-        if math.prod(own.n_classes for own in finer) // finer[axis].n_classes * size <= MOST_MODELLED:
+        if (
+            math.prod(own.n_classes for own in finer) // finer[axis].n_classes * size
+            <= MOST_MODELLED
+        ):
             finer[axis] = Grouping(np.arange(size), size)
     return finer
 
@@ -118,4 +146,7 @@ def _covering(basis: Basis, asked: Question) -> tuple[list[LinearPart], str]:
     if not parts and basis.n_covering(asked.clique):
         return [], f"the bits that reports send do not tell the answers to {names} apart"
     n = sum(part.n_reports for part in parts)
-    return parts, f"no report covers {names} together" if not n else f"only {n} reports cover {names}"
+    return (
+        parts,
+        f"no report covers {names} together" if not n else f"only {n} reports cover {names}",
+    )

@@ -80,7 +80,11 @@ class Answer(Shown):
         return one_line(self, self.question, self._figures(), self.how)
 
     def __str__(self) -> str:
-        lines = [f"{self.question} = {self._figures()}"] if self.estimate is not None else [f"{self.question}: no answer"]
+        lines = (
+            [f"{self.question} = {self._figures()}"]
+            if self.estimate is not None
+            else [f"{self.question}: no answer"]
+        )
         what = "parts of this" if self.how == "model" else "this"
         lines.append(f"  {self.n_informative:,} reports speak of {what}; {self._way()}")
         lines += [f"  assumes that {assumption}" for assumption in self.assumptions]
@@ -89,7 +93,11 @@ class Answer(Shown):
     def _figures(self) -> str:
         if self.estimate is None:
             return "refused"
-        spread = "" if self.interval is None else f" (95 % interval {figure(self.interval[0])} to {figure(self.interval[1])})"
+        spread = (
+            ""
+            if self.interval is None
+            else f" (95 % interval {figure(self.interval[0])} to {figure(self.interval[1])})"
+        )
         return figure(self.estimate) + spread
 
     def _way(self) -> str:
@@ -147,7 +155,9 @@ class AnswerTable(Shown):
 
     def to_arrow(self) -> pa.Table:
         """One row per combination."""
-        columns: dict[str, list[Any]] = {name: [values[i] for values in self.cells] for i, name in enumerate(self.names)}
+        columns: dict[str, list[Any]] = {
+            name: [values[i] for values in self.cells] for i, name in enumerate(self.names)
+        }
         found = self.cells.values()
         return pa.table(
             {
@@ -166,20 +176,34 @@ class AnswerTable(Shown):
 
         labels = [", ".join(value or "(missing)" for value in values) for values in self.cells]
         found = list(self.cells.values())
-        return draw_intervals(labels, [float(answer) for answer in found], [answer.interval for answer in found], ax)
+        return draw_intervals(
+            labels, [float(answer) for answer in found], [answer.interval for answer in found], ax
+        )
 
     def __str__(self) -> str:
         """The cells, one a line, in the order of the answers."""
         few = list(self.cells.items())[:MOST_PRINTED]
         lines = [[*self.names, "estimate", "low", "high", "how"]]
         for values, answer in few:
-            figures = ["" if end is None else figure(end) for end in (answer.estimate, answer.low, answer.high)]
+            figures = [
+                "" if end is None else figure(end)
+                for end in (answer.estimate, answer.low, answer.high)
+            ]
             lines.append([*(value or "(missing)" for value in values), *figures, answer.how])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        told = ["  ".join(f"{text:{width}}" for text, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+        told = [
+            "  ".join(f"{text:{width}}" for text, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        ]
         left = len(self) - len(few)
         return "\n".join([repr(self), *told, *([f"and {left:,} more cells"] if left else [])])
 
     def __repr__(self) -> str:
         how = ", ".join(sorted({answer.how for answer in self.cells.values()}))
-        return one_line(self, ", ".join(self.names), *([f"given {self.given}"] if self.given else []), f"{len(self)} cells", how)
+        return one_line(
+            self,
+            ", ".join(self.names),
+            *([f"given {self.given}"] if self.given else []),
+            f"{len(self)} cells",
+            how,
+        )

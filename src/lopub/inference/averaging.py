@@ -89,7 +89,9 @@ class Experience:
         weights = weights_of(gains, self._weights[0] if own is None else self._others(own))
         evidence = self._evidence(clique)
         share = evidence.n_reports / self.basis.n_covering(())
-        fit = averaged(evidence, self.basis.independent(clique), self._marginals(clique), weights, share)
+        fit = averaged(
+            evidence, self.basis.independent(clique), self._marginals(clique), weights, share
+        )
         return ShrunkFit(fit.joint, float(gains.plain.max()), STRENGTHS[int(weights.argmax())], fit)
 
     def _others(self, own: Gains) -> Probabilities:
@@ -97,7 +99,9 @@ class Experience:
         return learned([gains.raked for gains in self._taught.values() if gains is not own])
 
     def _tried(self, clique: Clique) -> Gains:
-        return held_out_gains(self._evidence(clique), self.basis.independent(clique), self._marginals(clique))
+        return held_out_gains(
+            self._evidence(clique), self.basis.independent(clique), self._marginals(clique)
+        )
 
     def _evidence(self, clique: Clique) -> Evidence:
         return tallied(self.basis.summary(clique).covering(2))
@@ -112,7 +116,11 @@ def taught_pairs(basis: "Basis") -> list[Pair]:
     names, sizes = basis.domain.names, basis.domain.sizes
     positions = sorted(range(len(names)), key=lambda position: names[position])
     every = [(min(a, b), max(a, b)) for a, b in combinations(positions, 2)]
-    able = [pair for pair in every if sizes[pair[0]] * sizes[pair[1]] <= MOST_TAUGHT_CELLS and basis.n_covering(pair)]
+    able = [
+        pair
+        for pair in every
+        if sizes[pair[0]] * sizes[pair[1]] <= MOST_TAUGHT_CELLS and basis.n_covering(pair)
+    ]
     if not able:
         return []
     room = MOST_TAUGHT_REPORTS // max(basis.n_covering(pair) for pair in able)
@@ -120,25 +128,46 @@ def taught_pairs(basis: "Basis") -> list[Pair]:
     return [able[number * len(able) // n] for number in range(n)]
 
 
-def held_out_gains(evidence: Evidence, prior: Probabilities, marginals: Sequence[Probabilities]) -> Gains:
+def held_out_gains(
+    evidence: Evidence, prior: Probabilities, marginals: Sequence[Probabilities]
+) -> Gains:
     """Of every strength. Once fits are hopeless and fall, those of less strength are, too."""
-    splits = [(evidence.within(EVERY_FOLD - {fold}), evidence.within(frozenset({fold}))) for fold in sorted(EVERY_FOLD)]
-    splits = [(training, held_out) for training, held_out in splits if training.n_reports and held_out.n_reports]
+    splits = [
+        (evidence.within(EVERY_FOLD - {fold}), evidence.within(frozenset({fold})))
+        for fold in sorted(EVERY_FOLD)
+    ]
+    splits = [
+        (training, held_out)
+        for training, held_out in splits
+        if training.n_reports and held_out.n_reports
+    ]
     alone = sum(held_out.log_likelihood(prior) for _, held_out in splits)
-    found, starts = Gains(*(np.full(len(STRENGTHS), -np.inf) for _ in range(2))), [prior] * len(splits)
+    found, starts = (
+        Gains(*(np.full(len(STRENGTHS), -np.inf) for _ in range(2))),
+        [prior] * len(splits),
+    )
     found.raked[0] = found.plain[0] = 0.0
     for number, strength in enumerate(STRENGTHS[1:] if splits else (), start=1):
         trials = zip(splits, starts, strict=True)
-        starts = [fitted(training, prior, strength, at, TRIAL_TOLERANCE).joint for (training, _), at in trials]
+        starts = [
+            fitted(training, prior, strength, at, TRIAL_TOLERANCE).joint
+            for (training, _), at in trials
+        ]
         found.plain[number] = _explained(splits, starts) - alone
-        found.raked[number] = _explained(splits, [_raked(joint, marginals, SWEEPS) for joint in starts]) - alone
+        found.raked[number] = (
+            _explained(splits, [_raked(joint, marginals, SWEEPS) for joint in starts]) - alone
+        )
         if _is_hopeless(found.raked[: number + 1]) and _is_hopeless(found.plain[: number + 1]):
             break
     return found
 
 
-def _explained(splits: Sequence[tuple[Evidence, Evidence]], joints: Sequence[Probabilities]) -> float:
-    return sum(held_out.log_likelihood(joint) for (_, held_out), joint in zip(splits, joints, strict=True))
+def _explained(
+    splits: Sequence[tuple[Evidence, Evidence]], joints: Sequence[Probabilities]
+) -> float:
+    return sum(
+        held_out.log_likelihood(joint) for (_, held_out), joint in zip(splits, joints, strict=True)
+    )
 
 
 def _is_hopeless(gains: Probabilities) -> bool:
@@ -183,9 +212,17 @@ def averaged(
     for strength, weight in zip(STRENGTHS, weights, strict=True):
         if weight > 0:
             fit = _fit(evidence, prior, strength, start)
-            start, converged, n_evaluations = fit.joint, converged and fit.converged, n_evaluations + fit.n_evaluations
+            start, converged, n_evaluations = (
+                fit.joint,
+                converged and fit.converged,
+                n_evaluations + fit.n_evaluations,
+            )
             reported = evidence.step(fit.joint, exact=True)[1]
-            people = reported / reported.sum() if share == 1 else share * reported / reported.sum() + (1 - share) * fit.joint
+            people = (
+                reported / reported.sum()
+                if share == 1
+                else share * reported / reported.sum() + (1 - share) * fit.joint
+            )
             joint = joint + weight * _raked(people, marginals)
     return Result(joint, converged, n_evaluations, (evidence.log_likelihood(joint),))
 
@@ -195,8 +232,16 @@ def _fit(evidence: Evidence, prior: Probabilities, strength: float, start: Proba
     if np.isinf(strength):
         return Result(prior, True, 0, ())
     exact = em_map(evidence, prior, strength, exact=True)
-    return settled(exact, fitted(evidence, prior, strength, start), tolerance=TOLERANCE, most=MOST_EVALUATIONS, finish=FINISH)
+    return settled(
+        exact,
+        fitted(evidence, prior, strength, start),
+        tolerance=TOLERANCE,
+        most=MOST_EVALUATIONS,
+        finish=FINISH,
+    )
 
 
-def _raked(joint: Probabilities, marginals: Sequence[Probabilities], sweeps: int = 100) -> Probabilities:
+def _raked(
+    joint: Probabilities, marginals: Sequence[Probabilities], sweeps: int = 100
+) -> Probabilities:
     return raked(joint, [(axis,) for axis in range(joint.ndim)], marginals, sweeps=sweeps)

@@ -115,7 +115,9 @@ class Basis(ABC):
     def view_counts(self) -> ViewCounts | None:
         """Where joints are read off counts of whole views' bits: what these say."""
         form = form_of(self.campaign)
-        return ViewCounts(self.counts) if form.whole_views and form.holds_all(self.campaign) else None
+        return (
+            ViewCounts(self.counts) if form.whole_views and form.holds_all(self.campaign) else None
+        )
 
     @cached_property
     def experience(self) -> Experience:
@@ -141,8 +143,14 @@ class Basis(ABC):
 
     @cached_property
     def _agreed(self) -> dict[int, Probabilities]:
-        alone = {position: self._alone(position) for position in range(len(self.domain)) if self.n_covering((position,))}
-        return self.agreement.agreed(alone, lambda position: self.reader.covariance(self, position, alone[position]))
+        alone = {
+            position: self._alone(position)
+            for position in range(len(self.domain))
+            if self.n_covering((position,))
+        }
+        return self.agreement.agreed(
+            alone, lambda position: self.reader.covariance(self, position, alone[position])
+        )
 
     def independent(self, clique: Clique) -> Probabilities:
         """The product of the marginals, or what comes nearest to it among joints that the questionnaire allows."""
@@ -156,7 +164,9 @@ class Basis(ABC):
         """Standard errors of a marginal, of candidates that the fit holds at zero, too."""
         if position not in self._marginal_errors:
             variances = np.diag(self.marginal_covariance(position))
-            self._marginal_errors[position] = np.asarray(np.sqrt(np.maximum(variances, 0)), dtype=np.float64)
+            self._marginal_errors[position] = np.asarray(
+                np.sqrt(np.maximum(variances, 0)), dtype=np.float64
+            )
         return self._marginal_errors[position]
 
     def marginal_covariance(self, position: int) -> Probabilities:
@@ -201,7 +211,10 @@ class CountsAlone(Basis):
 
     def signals(self) -> Iterator[tuple[int, list[float]]]:
         form = form_of(self.campaign)
-        return ((table.n_reports, form.signals(self.campaign, key)) for key, table in self.counts.tables.items())
+        return (
+            (table.n_reports, form.signals(self.campaign, key))
+            for key, table in self.counts.tables.items()
+        )
 
     @property
     def single_counts(self) -> Counts:
@@ -271,7 +284,11 @@ class Reports(Basis):
     def signals(self) -> Iterator[tuple[int, list[float]]]:
         for view, n in zip(self.batch.views, self.n_of_view.tolist(), strict=True):
             laws = [channel.law() for channel in self.campaign.channels(view)]
-            yield n, [float(law.p - law.q) for law in laws] * (len(view) if self.campaign.jointly else 1)
+            yield (
+                n,
+                [float(law.p - law.q) for law in laws]
+                * (len(view) if self.campaign.jointly else 1),
+            )
 
     @cached_property
     def views(self) -> tuple[Clique, ...]:

@@ -59,7 +59,9 @@ def kept_step(totals: Matrix, keeps: Vector, joint: Vector, ratio: Vector) -> fl
             if totals[i, cell] > 0:
                 value += totals[i, cell] * np.log(keep * joint[cell] + uniform)
         for cell in range(n_cells):
-            shares[cell] = totals[i, cell] / (keep * joint[cell] + uniform) if totals[i, cell] > 0 else 0.0
+            shares[cell] = (
+                totals[i, cell] / (keep * joint[cell] + uniform) if totals[i, cell] > 0 else 0.0
+            )
         seen = 0.0
         for cell in range(n_cells):
             seen += shares[cell]
@@ -102,7 +104,9 @@ def dense_step(likelihood: Matrix, joint: Vector, ratio: Vector) -> float:
 @inlined_sums
 def step(matrix: Matrix, keeps: Vector, pseudo: Vector, joint: Vector, image: Vector) -> float:
     """Maximum a posteriori: the objective at `joint`, and in `image` the joint after a step. pseudo: prior counts."""
-    value = kept_step(matrix, keeps, joint, image) if len(keeps) else dense_step(matrix, joint, image)
+    value = (
+        kept_step(matrix, keeps, joint, image) if len(keeps) else dense_step(matrix, joint, image)
+    )
     for cell in range(len(joint)):
         if pseudo[cell] > 0:
             value += pseudo[cell] * np.log(joint[cell])
@@ -143,7 +147,15 @@ def solve(square: Matrix, right: Vector) -> None:
 
 @inlined_sums
 def mix(
-    residual: Vector, bend: Vector, step: Vector, place: int, n: int, bends: Matrix, moves: Matrix, products: Matrix, ridge: float
+    residual: Vector,
+    bend: Vector,
+    step: Vector,
+    place: int,
+    n: int,
+    bends: Matrix,
+    moves: Matrix,
+    products: Matrix,
+    ridge: float,
 ) -> Vector:
     """Remember a bend and its move at a place among n, and return the combination of all n moves whose bends come nearest to the
     residual. products: of each two bends, kept from call to call. ridge: added to the squares, as a share of their sum."""
@@ -191,7 +203,9 @@ def extrapolate(leap: Vector, image: Vector, past: Past, n_seen: int) -> None:
         place, n = (n_seen - 2) % MEMORY, min(n_seen - 1, MEMORY)
         combined = mix(residual, bend, move, place, n, bends, moves, products, RIDGE)
         for cell in range(n_cells):  # a root cannot be negative
-            mixed = max(root[cell] + residual[cell] - combined[cell], FLOOR * (root[cell] + residual[cell]))
+            mixed = max(
+                root[cell] + residual[cell] - combined[cell], FLOOR * (root[cell] + residual[cell])
+            )
             leap[cell] = mixed * mixed
         total = 0.0
         for cell in range(n_cells):
@@ -213,7 +227,13 @@ def farthest(joint: Vector, image: Vector) -> float:
 
 @inlined_sums
 def climb(
-    matrix: Matrix, keeps: Vector, pseudo: Vector, start: Vector, tolerance: float, slack: float, trace: Vector
+    matrix: Matrix,
+    keeps: Vector,
+    pseudo: Vector,
+    start: Vector,
+    tolerance: float,
+    slack: float,
+    trace: Vector,
 ) -> tuple[Vector, bool, int, int]:
     """`run_accelerated`: the joint, whether it converged, evaluations, and how much of `trace` is written. The trace's length is
     the most evaluations.
@@ -221,7 +241,11 @@ def climb(
     The step, which is most of the code, is written once: a refused leap goes round again with the plain EM step in its place.
     """
     n_cells = len(start)
-    bends, moves, products = np.zeros((MEMORY, n_cells)), np.zeros((MEMORY, n_cells)), np.zeros((MEMORY, MEMORY))
+    bends, moves, products = (
+        np.zeros((MEMORY, n_cells)),
+        np.zeros((MEMORY, n_cells)),
+        np.zeros((MEMORY, MEMORY)),
+    )
     past = (np.zeros(n_cells), np.zeros(n_cells), bends, moves, products)
     image, leap, leap_image = np.empty(n_cells), start.copy(), np.empty(n_cells)
     value, n_evaluations, n_trace, n_seen = -np.inf, 0, 0, 0
@@ -250,19 +274,37 @@ def climb(
 def explained(folds: Folds, fold: int, keeps: Vector, joint: Vector) -> float:
     """The log-likelihood of a fold's held-out reports."""
     begin, end = folds.bounds[fold, 2], folds.bounds[fold, 3]
-    return step(folds.held_outs[begin:end], keeps, np.zeros(len(joint)), joint, np.empty(len(joint)))
+    return step(
+        folds.held_outs[begin:end], keeps, np.zeros(len(joint)), joint, np.empty(len(joint))
+    )
 
 
 @inlined_sums
-def trained(folds: Folds, fold: int, keeps: Vector, pseudo: Vector, start: Vector, tolerance: float, trace: Vector) -> Vector:
+def trained(
+    folds: Folds,
+    fold: int,
+    keeps: Vector,
+    pseudo: Vector,
+    start: Vector,
+    tolerance: float,
+    trace: Vector,
+) -> Vector:
     """The joint of a fold's training reports."""
     begin, end = folds.bounds[fold, 0], folds.bounds[fold, 1]
-    return climb(folds.trainings[begin:end], keeps, pseudo, start, tolerance, folds.slacks[fold], trace)[0]
+    return climb(
+        folds.trainings[begin:end], keeps, pseudo, start, tolerance, folds.slacks[fold], trace
+    )[0]
 
 
 @compiled_sums
 def best_strength(
-    folds: Folds, keeps: Vector, prior: Vector, strengths: Vector, tolerance: float, patience: int, trace: Vector
+    folds: Folds,
+    keeps: Vector,
+    prior: Vector,
+    strengths: Vector,
+    tolerance: float,
+    patience: int,
+    trace: Vector,
 ) -> tuple[int, float, Vector]:
     """`chosen_strength`: which of the strengths, -1 for the prior itself; its gain; and a joint to start from. trace: room
     for as many evaluations as a fit may take."""

@@ -46,6 +46,8 @@ class Contingency:
         smear = np.ones((1, 1))
         for keep, size in zip(self.keeps, joint.shape, strict=True):
             smear = np.kron(smear, keep * np.eye(size) + (1 - keep) / size)
-        weights = (self.n_reports / self._smeared(joint)).reshape(cells)  # as many as expected saw each combination
+        weights = (self.n_reports / self._smeared(joint)).reshape(
+            cells
+        )  # as many as expected saw each combination
         result: Probabilities = smear.T @ (weights[:, None] * smear)
         return result

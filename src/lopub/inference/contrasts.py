@@ -86,7 +86,9 @@ def n_answers(attribute: Attribute) -> int:
 
 def has_order(attribute: Attribute) -> bool:
     """Whether its answers go from less to more."""
-    return isinstance(attribute, Binned | IntegerRange) or (isinstance(attribute, Categorical) and attribute.is_ordered)
+    return isinstance(attribute, Binned | IntegerRange) or (
+        isinstance(attribute, Categorical) and attribute.is_ordered
+    )
 
 
 def clearest(joint: JointDistribution) -> tuple[AnswerSplit, AnswerSplit] | None:
@@ -101,8 +103,13 @@ def clearest(joint: JointDistribution) -> tuple[AnswerSplit, AnswerSplit] | None
     if not groups or not answers or cells.sum() <= 0:
         return None
     cells = cells / cells.sum()
-    rows, columns = (np.array([split.classes == IN for split in splits], dtype=np.float64) for splits in (groups, answers))
-    excess = rows @ cells @ columns.T - np.outer(rows @ cells.sum(axis=1), columns @ cells.sum(axis=0))
+    rows, columns = (
+        np.array([split.classes == IN for split in splits], dtype=np.float64)
+        for splits in (groups, answers)
+    )
+    excess = rows @ cells @ columns.T - np.outer(
+        rows @ cells.sum(axis=1), columns @ cells.sum(axis=0)
+    )
     more_often_first = np.abs(excess) + ROUNDING * (excess > 0)
     best = np.unravel_index(int(np.argmax(more_often_first)), excess.shape)
     return groups[best[0]], answers[best[1]]
@@ -111,7 +118,9 @@ def clearest(joint: JointDistribution) -> tuple[AnswerSplit, AnswerSplit] | None
 def asked_of(group: AnswerSplit, answer: AnswerSplit, positions: Clique) -> Question:
     """The question that a contrast asks. positions: of the group's attribute and the answer's, ascending. Its weights: the answer
     within the group, the group, the answer outside of it, all outside of it."""
-    groupings = tuple(Grouping(split.classes, int(split.classes.max()) + 1) for split in (group, answer))
+    groupings = tuple(
+        Grouping(split.classes, int(split.classes.max()) + 1) for split in (group, answer)
+    )
     shape = tuple(grouping.n_classes for grouping in groupings)
     weights = []
     for own in (IN, OUT):
@@ -139,19 +148,33 @@ def contrast_of(study: Asking, joint: JointDistribution) -> Contrast | None:
     names = sorted(joint.names, key=domain.position)
     if (found := clearest(joint.in_order(names))) is None:
         return None
-    asked, reach = asked_of(*found, domain.positions(names)), deviations(*(split.attribute for split in found))
-    within, outside = (_share_among(study, asked, both, whole, reach) for both, whole in (asked.weights[:2], asked.weights[2:]))
+    asked, reach = (
+        asked_of(*found, domain.positions(names)),
+        deviations(*(split.attribute for split in found)),
+    )
+    within, outside = (
+        _share_among(study, asked, both, whole, reach)
+        for both, whole in (asked.weights[:2], asked.weights[2:])
+    )
     return None if within is None or outside is None else Contrast(*found, within, outside)
 
 
 def deviations(first: Attribute, second: Attribute) -> float:
     """Standard errors that an interval reaches, so that it holds for whichever groups of two attributes stand out."""
-    n_first, n_second = (len(list(_splits(one))) if n_answers(one) > 2 else 1 for one in (first, second))  # of two, one says all
+    n_first, n_second = (
+        len(list(_splits(one))) if n_answers(one) > 2 else 1 for one in (first, second)
+    )  # of two, one says all
     return NormalDist().inv_cdf(1 - LEVEL / 2 / (n_first * n_second))
 
 
-def _share_among(study: Asking, asked: Question, both: Probabilities, whole: Probabilities, reach: float) -> Estimate | None:
+def _share_among(
+    study: Asking, asked: Question, both: Probabilities, whole: Probabilities, reach: float
+) -> Estimate | None:
     """A conditional share, directly from the reports; None where there is no such way or the condition is too rare. reach: of its
     interval, in standard errors."""
     found = study.found(asked, both - whole * (both.sum() / whole.sum()), whole)
-    return found.share_among(both, whole, reach) if isinstance(found, DirectGrounds) and found.is_known(whole) else None
+    return (
+        found.share_among(both, whole, reach)
+        if isinstance(found, DirectGrounds) and found.is_known(whole)
+        else None
+    )

@@ -82,5 +82,7 @@ class Dense:
         for block in self._blocks():
             rows = block.astype(np.float64)
             scores = rows / (rows @ joint.reshape(-1))[:, None]
-            total += scores.T @ scores  # in float64: what the reports hardly tell apart would else be rounding
+            total += (
+                scores.T @ scores
+            )  # in float64: what the reports hardly tell apart would else be rounding
         return total

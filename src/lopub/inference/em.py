@@ -53,7 +53,13 @@ class Result:
     trace: tuple[float, ...]
 
 
-def em_map(evidence: Evidence, prior: Probabilities | None = None, strength: float = 0.0, *, exact: bool = False) -> Map:
+def em_map(
+    evidence: Evidence,
+    prior: Probabilities | None = None,
+    strength: float = 0.0,
+    *,
+    exact: bool = False,
+) -> Map:
     """One EM step. prior: pseudo-counts strength * n_reports are spread like it, which makes the step maximum a posteriori.
     exact: in float64."""
     if prior is None or strength == 0:
@@ -70,7 +76,9 @@ def em_map(evidence: Evidence, prior: Probabilities | None = None, strength: flo
     return step
 
 
-def _likelihood_step(evidence: Evidence, joint: Probabilities, exact: bool) -> tuple[float, Probabilities]:
+def _likelihood_step(
+    evidence: Evidence, joint: Probabilities, exact: bool
+) -> tuple[float, Probabilities]:
     value, counts = evidence.step(joint, exact=exact)
     return value, _normalized(counts)
 
@@ -80,7 +88,9 @@ def _normalized(counts: Probabilities) -> Probabilities:
     return counts / float(counts.sum())
 
 
-def run_plain(step: Map, start: Probabilities, *, stop: Stop, tolerance: float, most: int) -> Result:
+def run_plain(
+    step: Map, start: Probabilities, *, stop: Stop, tolerance: float, most: int
+) -> Result:
     """Step by step. stop="paper": on the difference of the two largest probabilities, as Algorithm 1 says, which at strong noise
     ends far too early; it is here to be compared with."""
     joint, trace = start, []
@@ -127,13 +137,17 @@ def run_accelerated(
             leap = image
             leap_value, leap_image = step(leap)
             n_evaluations += 1
-        idle = 0 if leap_value > value + slack else idle + 1  # also of the plain step that took the place of a refused leap
+        idle = (
+            0 if leap_value > value + slack else idle + 1
+        )  # also of the plain step that took the place of a refused leap
         joint, value, image = leap, leap_value, leap_image
         trace.append(value)
     return Result(image, False, n_evaluations, tuple(trace))
 
 
-def settled(step: Map, found: Result, *, tolerance: float, most: int, finish: int = FINISH) -> Result:
+def settled(
+    step: Map, found: Result, *, tolerance: float, most: int, finish: int = FINISH
+) -> Result:
     """A fit taken on until it has converged: until no cell is farther than the tolerance from where it would end. step: exact.
 
     A small step does not say so: at strong noise a step goes a thousandth of the way. Near the end the steps of EM shrink by a
@@ -142,7 +156,13 @@ def settled(step: Map, found: Result, *, tolerance: float, most: int, finish: in
     directions that are slower still may hide behind the others. A fit that has farther to go than acceleration brings it in
     `finish` evaluations is left where it is, and says so.
     """
-    joint, trace, n_evaluations, moved, near = found.joint, list(found.trace), found.n_evaluations, np.inf, tolerance
+    joint, trace, n_evaluations, moved, near = (
+        found.joint,
+        list(found.trace),
+        found.n_evaluations,
+        np.inf,
+        tolerance,
+    )
     last = min(most, n_evaluations + finish)
     while n_evaluations + PLAIN_STEPS <= last:
         joint, rate, to_go, values = _judged(step, joint, tolerance)
@@ -155,19 +175,25 @@ def settled(step: Map, found: Result, *, tolerance: float, most: int, finish: in
         near = min(near / 10, NEXT_TO_NOTHING * tolerance * (1 - rate) / SAFETY)
         slack = EXACT_ROUNDING * abs(values[-1])
         most_here = last - n_evaluations - PLAIN_STEPS
-        nearer = run_accelerated(step, joint, tolerance=near, most=most_here, slack=slack, exact=True)
+        nearer = run_accelerated(
+            step, joint, tolerance=near, most=most_here, slack=slack, exact=True
+        )
         moved = _largest(nearer.joint - joint)
         joint, n_evaluations = nearer.joint, n_evaluations + nearer.n_evaluations
         trace += nearer.trace
     return Result(joint, False, n_evaluations, tuple(trace))
 
 
-def _judged(step: Map, joint: Probabilities, tolerance: float) -> tuple[Probabilities, float, float, list[float]]:
+def _judged(
+    step: Map, joint: Probabilities, tolerance: float
+) -> tuple[Probabilities, float, float, list[float]]:
     """A few plain steps on: the joint, the rate at which the steps shrink, how far there is to go, and the objective's values.
     As few as FEWEST_STEPS where that is next to nothing, or too much already."""
     rate, to_go, before = 0.0, np.inf, np.zeros(joint.shape)
     values: list[float] = []
-    while len(values) < FEWEST_STEPS or (len(values) < PLAIN_STEPS and NEXT_TO_NOTHING * tolerance < to_go <= tolerance):
+    while len(values) < FEWEST_STEPS or (
+        len(values) < PLAIN_STEPS and NEXT_TO_NOTHING * tolerance < to_go <= tolerance
+    ):
         value, image = step(joint)
         residual = np.sqrt(image) - np.sqrt(joint)
         if (square := float((before * before).sum())) > 0:
@@ -206,7 +232,9 @@ class _Past:
         if self._n_seen < 2:
             return image
         place, n = (self._n_seen - 2) % MEMORY, min(self._n_seen - 1, MEMORY)
-        mixed = target - mix(residual, bend, step, place, n, self._bends, self._moves, self._products, RIDGE)
+        mixed = target - mix(
+            residual, bend, step, place, n, self._bends, self._moves, self._products, RIDGE
+        )
         leap = np.maximum(mixed, FLOOR * target)  # a root cannot be negative
         leap *= leap
         total = leap.sum()

@@ -43,7 +43,9 @@ _LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None,
 _SAME = {"=": "==", "<>": "!="}
 _TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 COMPARATORS = frozenset(_TURNED)
-_HINTS = dict.fromkeys("&|!~", "; write and, or, not") | dict.fromkeys("'\"`", "; a quote is not closed")
+_HINTS = dict.fromkeys("&|!~", "; write and, or, not") | dict.fromkeys(
+    "'\"`", "; a quote is not closed"
+)
 """What may have been meant by a sign that is none of the language."""
 
 
@@ -198,9 +200,15 @@ class _Parser:
     # ---- rules
 
     def _either(self, depth: int) -> Tree:
-        return self._joined("or", Disjunction, lambda: self._joined("and", Conjunction, lambda: self._negated(depth)))
+        return self._joined(
+            "or",
+            Disjunction,
+            lambda: self._joined("and", Conjunction, lambda: self._negated(depth)),
+        )
 
-    def _joined(self, word: str, kind: type[Conjunction] | type[Disjunction], part: Callable[[], Tree]) -> Tree:
+    def _joined(
+        self, word: str, kind: type[Conjunction] | type[Disjunction], part: Callable[[], Tree]
+    ) -> Tree:
         parts = [part()]
         while self._takes("word", word):
             parts.append(part())
@@ -229,7 +237,10 @@ class _Parser:
                     raise self._wrong("in is expected after not")
                 return Negation(self._counted(Atom(left, "in", self._list())))
         parts: list[Atom] = []
-        while self._peek.kind == "sign" and (sign := _SAME.get(self._peek.text, self._peek.text)) in COMPARATORS:
+        while (
+            self._peek.kind == "sign"
+            and (sign := _SAME.get(self._peek.text, self._peek.text)) in COMPARATORS
+        ):
             at = self._take().at
             right = self._operand()
             parts.append(self._counted(self._compared(left, sign, right, at)))
@@ -252,7 +263,9 @@ class _Parser:
     def _counted(self, comparison: Atom) -> Atom:
         self._n_comparisons += 1
         if self._n_comparisons > MOST_COMPARISONS:
-            raise DomainError(f"an expression may have {MOST_COMPARISONS} comparisons, and has more; use in with a list")
+            raise DomainError(
+                f"an expression may have {MOST_COMPARISONS} comparisons, and has more; use in with a list"
+            )
         return comparison
 
     def _operand(self) -> str | Literal:
@@ -261,7 +274,9 @@ class _Parser:
         if token.kind in ("name", "quoted"):
             return self._take().text
         if token.kind == "word" and token.text not in _LITERALS:
-            raise self._wrong(f"an attribute or a value is expected; an attribute called {token.text!r} stands in `backquotes`")
+            raise self._wrong(
+                f"an attribute or a value is expected; an attribute called {token.text!r} stands in `backquotes`"
+            )
         return self._value("an attribute or a value")
 
     def _value(self, wanted: str = "a value") -> Literal:

@@ -52,7 +52,9 @@ class Factorised:
         return sum(part.stop - part.start for part in self._slices)
 
     def within(self, folds: Folds) -> "Factorised":
-        chosen = Factorised(self.axes, self.overlaps, self.slopes, self.fold_starts, tuple(sorted(folds)))
+        chosen = Factorised(
+            self.axes, self.overlaps, self.slopes, self.fold_starts, tuple(sorted(folds))
+        )
         chosen.__dict__["_tables"] = self._tables  # the tables are of all reports
         return chosen
 
@@ -60,7 +62,10 @@ class Factorised:
     def _tables(self) -> tuple[NDArray[np.float32], ...] | None:
         if sum(4 * table.size for table in self.overlaps) > MOST_TABLE_BYTES:
             return None
-        return tuple(likelihood_of(table, slope) for table, slope in zip(self.overlaps, self.slopes, strict=True))
+        return tuple(
+            likelihood_of(table, slope)
+            for table, slope in zip(self.overlaps, self.slopes, strict=True)
+        )
 
     def _blocks(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
         """The likelihoods of both halves' cells, block by block. shapes (n, cells of the half)."""
@@ -69,15 +74,21 @@ class Factorised:
                 rows = slice(start, min(start + BLOCK_REPORTS, part.stop))
                 tables = self._tables or ()
                 factors = [t[rows] for t in tables] or [
-                    likelihood_of(table[rows], slope) for table, slope in zip(self.overlaps, self.slopes, strict=True)
+                    likelihood_of(table[rows], slope)
+                    for table, slope in zip(self.overlaps, self.slopes, strict=True)
                 ]
-                yield _crossed(factors[: self._split], len(factors[0])), _crossed(factors[self._split :], len(factors[0]))
+                yield (
+                    _crossed(factors[: self._split], len(factors[0])),
+                    _crossed(factors[self._split :], len(factors[0])),
+                )
 
     @cached_property
     def _split(self) -> int:
         """How many axes the first half has: as evenly as possible by cells."""
         sizes = np.log(self.shape)
-        return 1 + int(np.argmin([abs(sizes[:i].sum() - sizes[i:].sum()) for i in range(1, len(sizes) + 1)]))
+        return 1 + int(
+            np.argmin([abs(sizes[:i].sum() - sizes[i:].sum()) for i in range(1, len(sizes) + 1)])
+        )
 
     def _halves(self, joint: Probabilities) -> NDArray[np.float32]:
         rows = int(np.prod(self.shape[: self._split]))
@@ -88,7 +99,9 @@ class Factorised:
         if exact:
             return self._exact_step(joint.reshape(halves.shape))
         total, ratio = 0.0, np.zeros(halves.shape)
-        room = np.zeros((BLOCK_REPORTS, halves.shape[1]), dtype=np.float32)  # a product may look at what it overwrites
+        room = np.zeros(
+            (BLOCK_REPORTS, halves.shape[1]), dtype=np.float32
+        )  # a product may look at what it overwrites
         for first, second in self._blocks():
             work = np.matmul(first, halves, out=room[: len(first)])
             total += weigh(work, second)
@@ -109,7 +122,9 @@ class Factorised:
 
     def log_likelihood(self, joint: Probabilities) -> float:
         halves = self._halves(joint)
-        chances = (np.einsum("ij,ij->i", first @ halves, second) for first, second in self._blocks())
+        chances = (
+            np.einsum("ij,ij->i", first @ halves, second) for first, second in self._blocks()
+        )
         return float(sum(np.log(block, dtype=np.float64).sum() for block in chances))
 
     def information(self, joint: Probabilities) -> Probabilities:
@@ -117,7 +132,9 @@ class Factorised:
         total = np.zeros((cells, cells))
         for first, second in self._blocks():
             chances = np.einsum("ij,ij->i", first @ halves, second)
-            with np.errstate(over="ignore", invalid="ignore"):  # only of cells at zero, which have no standard error
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # only of cells at zero, which have no standard error
                 scores = _crossed([first, second / chances[:, None]], len(first))
                 total += scores.T @ scores
         return total

@@ -41,9 +41,13 @@ class Grounds(ABC):
         """A probability."""
         return self._certain(weights, None) or self._share(self._kept(weights))
 
-    def share_among(self, both: Probabilities, condition: Probabilities, deviations: float = INTERVAL) -> Estimate:
+    def share_among(
+        self, both: Probabilities, condition: Probabilities, deviations: float = INTERVAL
+    ) -> Estimate:
         """A conditional probability. deviations: standard errors that its interval reaches to either side."""
-        return self._certain(both, condition) or self._share_among(self._kept(both), self._kept(condition), deviations)
+        return self._certain(both, condition) or self._share_among(
+            self._kept(both), self._kept(condition), deviations
+        )
 
     def ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
         """Any other ratio of sums, such as a mean."""
@@ -65,7 +69,10 @@ class Grounds(ABC):
         """The answer where the questionnaire gives it: nobody, or everybody."""
         if self.possible is None:
             return None
-        kept, whole = self._kept(weights), self._kept(np.ones_like(weights) if condition is None else condition)
+        kept, whole = (
+            self._kept(weights),
+            self._kept(np.ones_like(weights) if condition is None else condition),
+        )
         if not kept.any():
             return Estimate(0.0, 0.0, 0.0, 0.0)
         return Estimate(1.0, 0.0, 1.0, 1.0) if np.array_equal(kept, whole) else None
@@ -74,7 +81,9 @@ class Grounds(ABC):
     def _share(self, weights: Probabilities) -> Estimate: ...
 
     @abstractmethod
-    def _share_among(self, both: Probabilities, condition: Probabilities, deviations: float) -> Estimate: ...
+    def _share_among(
+        self, both: Probabilities, condition: Probabilities, deviations: float
+    ) -> Estimate: ...
 
     @abstractmethod
     def _ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate: ...
@@ -101,7 +110,9 @@ class DirectGrounds(Grounds):
     def _share(self, weights: Probabilities) -> Estimate:
         return ratios.share(self.pooled, weights)
 
-    def _share_among(self, both: Probabilities, condition: Probabilities, deviations: float) -> Estimate:
+    def _share_among(
+        self, both: Probabilities, condition: Probabilities, deviations: float
+    ) -> Estimate:
         return ratios.share_among(self.pooled, both, condition, self.aside, deviations)
 
     def _ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
@@ -130,11 +141,17 @@ class ModelGrounds(Grounds):
 
     def _share(self, weights: Probabilities) -> Estimate:
         if self.possible is not None:
-            return self._share_among(weights, self.possible, INTERVAL)  # the model has some mass where nobody can be
+            return self._share_among(
+                weights, self.possible, INTERVAL
+            )  # the model has some mass where nobody can be
         value = float((weights * self.shares).sum())
-        return _on_log_odds(value, float(np.sqrt(max(self._covariance(weights, weights), 0.0))), INTERVAL)
+        return _on_log_odds(
+            value, float(np.sqrt(max(self._covariance(weights, weights), 0.0))), INTERVAL
+        )
 
-    def _share_among(self, both: Probabilities, condition: Probabilities, deviations: float) -> Estimate:
+    def _share_among(
+        self, both: Probabilities, condition: Probabilities, deviations: float
+    ) -> Estimate:
         found = self._ratio(both, condition)
         return _on_log_odds(found.value, found.standard_error, deviations)
 
@@ -151,7 +168,10 @@ class ModelGrounds(Grounds):
 def _on_log_odds(value: float, error: float, deviations: float) -> Estimate:
     """The interval of a share as its logarithm of odds has it: a model's cells are in proportion to exponentials."""
     inside = min(max(value, TINY), 1 - TINY)
-    odds, reach = inside / (1 - inside), float(np.exp(min(deviations * error / (inside * (1 - inside)), MOST_REACH)))
+    odds, reach = (
+        inside / (1 - inside),
+        float(np.exp(min(deviations * error / (inside * (1 - inside)), MOST_REACH))),
+    )
     low, high = odds / reach, odds * reach
     return Estimate(value, error, low / (1 + low), high / (1 + high))
 
@@ -176,11 +196,15 @@ class TreeGrounds(Grounds):
     def _share(self, weights: Probabilities) -> Estimate:
         return _without_interval(float((weights * self.joint).sum()))
 
-    def _share_among(self, both: Probabilities, condition: Probabilities, deviations: float) -> Estimate:
+    def _share_among(
+        self, both: Probabilities, condition: Probabilities, deviations: float
+    ) -> Estimate:
         return self._ratio(both, condition)
 
     def _ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
-        return _without_interval(float((numerator * self.joint).sum() / (denominator * self.joint).sum()))
+        return _without_interval(
+            float((numerator * self.joint).sum() / (denominator * self.joint).sum())
+        )
 
     def _is_known(self, condition: Probabilities) -> bool:
         return float((condition * self.joint).sum()) > 0

@@ -25,16 +25,24 @@ def independence_gain(evidence: Evidence, product: Probabilities) -> float:
     marginals, in nats; 0 where held-out reports speak for the product. evidence: of the pair."""
     if _held_out_gain(evidence, product) <= 0:
         return 0.0
-    return max(0.0, evidence.log_likelihood(_independent(evidence, product)) - evidence.log_likelihood(product))
+    return max(
+        0.0,
+        evidence.log_likelihood(_independent(evidence, product)) - evidence.log_likelihood(product),
+    )
 
 
 def _held_out_gain(evidence: Evidence, product: Probabilities) -> float:
     """That of independent joints, each fitted to the other reports, over the product."""
     gain = 0.0
     for fold in sorted(EVERY_FOLD):
-        training, held_out = evidence.within(EVERY_FOLD - {fold}), evidence.within(frozenset({fold}))
+        training, held_out = (
+            evidence.within(EVERY_FOLD - {fold}),
+            evidence.within(frozenset({fold})),
+        )
         if training.n_reports and held_out.n_reports:
-            gain += held_out.log_likelihood(_independent(training, product)) - held_out.log_likelihood(product)
+            gain += held_out.log_likelihood(
+                _independent(training, product)
+            ) - held_out.log_likelihood(product)
     return gain
 
 
@@ -44,7 +52,9 @@ def _independent(evidence: Evidence, product: Probabilities) -> Probabilities:
     starts = [np.maximum(product, LEAST_SHARE), (product + 1 / product.size) / 2]
     slack, step = ROUNDING * evidence.n_reports, _step(evidence)
     fits = [
-        run_accelerated(step, start / start.sum(), tolerance=TOLERANCE, most=MOST_EVALUATIONS, slack=slack).joint
+        run_accelerated(
+            step, start / start.sum(), tolerance=TOLERANCE, most=MOST_EVALUATIONS, slack=slack
+        ).joint
         for start in starts
     ]
     return max(fits, key=evidence.log_likelihood)

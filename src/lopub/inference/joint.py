@@ -72,9 +72,14 @@ def chosen_answers(attribute: Attribute, wanted: Wanted) -> NDArray[np.bool_]:
 def _bins_between(attribute: Attribute, ends: slice) -> slice:
     """The bins from one edge to another."""
     if not isinstance(attribute, Binned):
-        raise DomainError(f"attribute {attribute.name!r} is not known in bins; give a range or a set of answers, not a slice")
+        raise DomainError(
+            f"attribute {attribute.name!r} is not known in bins; give a range or a set of answers, not a slice"
+        )
     bounds = attribute.bounds
-    low, high = bounds[0] if ends.start is None else ends.start, bounds[-1] if ends.stop is None else ends.stop
+    low, high = (
+        bounds[0] if ends.start is None else ends.start,
+        bounds[-1] if ends.stop is None else ends.stop,
+    )
     if ends.step is not None or low not in bounds or high not in bounds or not low < high:
         raise DomainError(
             f"a slice of attribute {attribute.name!r} must go from one edge to a higher one: {few(attribute.edges)}"
@@ -97,11 +102,17 @@ class JointDistribution(Shown):
     def __post_init__(self) -> None:
         shape = tuple(attribute.size for attribute in self.attributes)
         if self.probabilities.shape != shape:
-            raise DomainError(f"probabilities must have shape {shape}, got {self.probabilities.shape}")
+            raise DomainError(
+                f"probabilities must have shape {shape}, got {self.probabilities.shape}"
+            )
         total = float(self.probabilities.sum())
         if not abs(total - 1) <= SUM_TOLERANCE or self.probabilities.min() < 0:
-            raise DomainError(f"probabilities must not be negative and sum to 1, got a sum of {total:.6g}")
-        object.__setattr__(self, "probabilities", np.asarray(self.probabilities / total, dtype=np.float64))
+            raise DomainError(
+                f"probabilities must not be negative and sum to 1, got a sum of {total:.6g}"
+            )
+        object.__setattr__(
+            self, "probabilities", np.asarray(self.probabilities / total, dtype=np.float64)
+        )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -117,9 +128,13 @@ class JointDistribution(Shown):
         """The probability of a cell: `joint["young", "high"]`, one answer per attribute, in the order of the axes."""
         given = answers if isinstance(answers, tuple) else (answers,)
         if len(given) != len(self.attributes):
-            raise DomainError(f"a cell needs one answer for each of {', '.join(self.names)}, got {len(given)}")
+            raise DomainError(
+                f"a cell needs one answer for each of {', '.join(self.names)}, got {len(given)}"
+            )
         pairs = zip(self.attributes, given, strict=True)
-        return float(self.probabilities[tuple(attribute.index(answer) for attribute, answer in pairs)])
+        return float(
+            self.probabilities[tuple(attribute.index(answer) for attribute, answer in pairs)]
+        )
 
     # ---- algebra
 
@@ -131,18 +146,26 @@ class JointDistribution(Shown):
             raise DomainError("a marginal names the same attribute twice")
         if len(positions) == len(self.attributes):
             return self.in_order(tuple(self.attributes[i].name for i in positions))
-        return self._summed(positions, [np.ones(attribute.size, dtype=bool) for attribute in self.attributes], None)
+        return self._summed(
+            positions, [np.ones(attribute.size, dtype=bool) for attribute in self.attributes], None
+        )
 
     def in_order(self, names: Sequence[str]) -> "JointDistribution":
         """The same joint with its attributes in another order, errors and fit included."""
         axes = self.domain.positions(names)
         errors = None if self.standard_errors is None else np.transpose(self.standard_errors, axes)
         attributes = tuple(self.attributes[axis] for axis in axes)
-        places = np.transpose(np.arange(self.probabilities.size).reshape(self.probabilities.shape), axes).reshape(-1)
+        places = np.transpose(
+            np.arange(self.probabilities.size).reshape(self.probabilities.shape), axes
+        ).reshape(-1)
         covariance = None if self.covariance is None else self.covariance[np.ix_(places, places)]
-        return JointDistribution(attributes, np.transpose(self.probabilities, axes), errors, self.fit, covariance)
+        return JointDistribution(
+            attributes, np.transpose(self.probabilities, axes), errors, self.fit, covariance
+        )
 
-    def condition(self, answers: Mapping[str, Wanted] | None = None, /, **more: Wanted) -> "JointDistribution":
+    def condition(
+        self, answers: Mapping[str, Wanted] | None = None, /, **more: Wanted
+    ) -> "JointDistribution":
         """The joint of the other attributes among people with these answers, with standard errors as `marginal` has them.
 
         Of each attribute, an answer; a set or a list of answers; a `range` of whole numbers; or, of a number in bins, a `slice`
@@ -152,24 +175,36 @@ class JointDistribution(Shown):
         held = [np.ones(attribute.size, dtype=bool) for attribute in self.attributes]
         for name, value in wanted.items():
             held[self.domain.position(name)] = chosen_answers(self.domain[name], value)
-        rest = tuple(i for i, attribute in enumerate(self.attributes) if attribute.name not in wanted)
+        rest = tuple(
+            i for i, attribute in enumerate(self.attributes) if attribute.name not in wanted
+        )
         if not rest:
             raise DomainError("a condition must leave at least one attribute")
         return self._summed(rest, held, tuple(wanted))
 
-    def _summed(self, kept: Sequence[int], held: Sequence[NDArray[np.bool_]], given: Sequence[str] | None) -> "JointDistribution":
+    def _summed(
+        self, kept: Sequence[int], held: Sequence[NDArray[np.bool_]], given: Sequence[str] | None
+    ) -> "JointDistribution":
         """The joint of the attributes at some axes, of cells in which all attributes have answers that are held."""
         inside = product_of([own.astype(np.float64) for own in held])
         others = tuple(axis for axis in range(len(self.attributes)) if axis not in kept)
         order = [sorted(kept).index(axis) for axis in kept]
         summed = np.transpose((self.probabilities * inside).sum(axis=others), order)
         if (total := float(summed.sum())) <= 0:
-            raise DomainError(f"nobody has these answers to {', '.join(given or ())}: the condition has probability 0")
+            raise DomainError(
+                f"nobody has these answers to {', '.join(given or ())}: the condition has probability 0"
+            )
         attributes = tuple(self.attributes[axis] for axis in kept)
         shares = summed / total if given is not None else summed
         if self.covariance is None:
             return JointDistribution(attributes, shares)
-        rows = np.stack([np.transpose((unit * inside).sum(axis=others), order).reshape(-1) for unit in self._units()], axis=1)
+        rows = np.stack(
+            [
+                np.transpose((unit * inside).sum(axis=others), order).reshape(-1)
+                for unit in self._units()
+            ],
+            axis=1,
+        )
         if given is not None:  # by the delta method
             rows = (rows - np.outer(shares.reshape(-1), inside.reshape(-1))) / total
         covariance = rows @ self.covariance @ rows.T
@@ -185,15 +220,23 @@ class JointDistribution(Shown):
 
     def product(self, other: "JointDistribution") -> "JointDistribution":
         """The joint of two sets of attributes as if they were independent."""
-        return JointDistribution(self.attributes + other.attributes, np.multiply.outer(self.probabilities, other.probabilities))
+        return JointDistribution(
+            self.attributes + other.attributes,
+            np.multiply.outer(self.probabilities, other.probabilities),
+        )
 
-    def rake(self, margins: "JointDistribution | Sequence[JointDistribution]", *, sweeps: int = 100) -> "JointDistribution":
+    def rake(
+        self, margins: "JointDistribution | Sequence[JointDistribution]", *, sweeps: int = 100
+    ) -> "JointDistribution":
         """The nearest joint with these margins, or with this one (iterative proportional fitting); a zero stays zero."""
         margins = [margins] if isinstance(margins, JointDistribution) else margins
         axes = [self.domain.positions(margin.names) for margin in margins]
         targets = [margin.probabilities for margin in margins]
         return replace(
-            self, probabilities=raked(self.probabilities, axes, targets, sweeps=sweeps), standard_errors=None, covariance=None
+            self,
+            probabilities=raked(self.probabilities, axes, targets, sweeps=sweeps),
+            standard_errors=None,
+            covariance=None,
         )
 
     # ---- figures
@@ -209,7 +252,10 @@ class JointDistribution(Shown):
     def avd(self, other: "JointDistribution | Probabilities") -> float:
         """See `avd`; of another joint, its part about the same attributes."""
         return avd(
-            self.probabilities, other.marginal(self.names).probabilities if isinstance(other, JointDistribution) else other
+            self.probabilities,
+            other.marginal(self.names).probabilities
+            if isinstance(other, JointDistribution)
+            else other,
         )
 
     # ---- in and out
@@ -217,21 +263,38 @@ class JointDistribution(Shown):
     def rows(self) -> list[tuple[tuple[str, ...], float, float]]:
         """(values, probability, standard error) of every cell, last attribute fastest."""
         texts = list(product(*(attribute.texts for attribute in self.attributes)))
-        errors = np.full(self.probabilities.size, np.nan) if self.standard_errors is None else self.standard_errors.reshape(-1)
-        return list(zip(texts, self.probabilities.reshape(-1).tolist(), errors.tolist(), strict=True))
+        errors = (
+            np.full(self.probabilities.size, np.nan)
+            if self.standard_errors is None
+            else self.standard_errors.reshape(-1)
+        )
+        return list(
+            zip(texts, self.probabilities.reshape(-1).tolist(), errors.tolist(), strict=True)
+        )
 
     def to_arrow(self) -> pa.Table:
         """One row per cell: its values, probability, standard error and 95 % interval."""
         texts, probabilities, errors = zip(*self.rows(), strict=True)
-        ends = [interval(p, e) if not np.isnan(e) else (None, None) for p, e in zip(probabilities, errors, strict=True)]
-        columns = {name: pa.array([values[i] for values in texts], pa.string()) for i, name in enumerate(self.names)}
+        ends = [
+            interval(p, e) if not np.isnan(e) else (None, None)
+            for p, e in zip(probabilities, errors, strict=True)
+        ]
+        columns = {
+            name: pa.array([values[i] for values in texts], pa.string())
+            for i, name in enumerate(self.names)
+        }
         figures = {
             "probability": probabilities,
             "standard_error": [None if np.isnan(error) else error for error in errors],
             "low": [low for low, _ in ends],
             "high": [high for _, high in ends],
         }
-        return pa.table({**columns, **{name: pa.array(values, pa.float64()) for name, values in figures.items()}})
+        return pa.table(
+            {
+                **columns,
+                **{name: pa.array(values, pa.float64()) for name, values in figures.items()},
+            }
+        )
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """The largest cells with their intervals."""
@@ -239,7 +302,10 @@ class JointDistribution(Shown):
 
         rows = self._largest(MOST_SHOWN)
         labels = [", ".join(value or "(missing)" for value in values) for values, _, _ in rows]
-        ends = [None if np.isnan(error) else interval(probability, error) for _, probability, error in rows]
+        ends = [
+            None if np.isnan(error) else interval(probability, error)
+            for _, probability, error in rows
+        ]
         return draw_intervals(labels, [probability for _, probability, _ in rows], ends, ax)
 
     def to_csv(self) -> str:
@@ -270,7 +336,9 @@ class JointDistribution(Shown):
         has_errors = rows[0][width + 1 :] == ["standard_error"]
         for number, row in enumerate(rows[1:], start=2):
             try:
-                cell = tuple(a.index(a.parse(text)) for a, text in zip(attributes, row, strict=False))
+                cell = tuple(
+                    a.index(a.parse(text)) for a, text in zip(attributes, row, strict=False)
+                )
                 if not np.isnan(probabilities[cell]):
                     raise DomainError("twice")
                 probabilities[cell] = float(row[width])
@@ -280,7 +348,9 @@ class JointDistribution(Shown):
                     f"{path}: line {number} is not a cell of {', '.join(rows[0][:width])} with a probability, or comes twice"
                 ) from None
         try:
-            return cls(attributes, np.nan_to_num(probabilities), None if np.isnan(errors).all() else errors)
+            return cls(
+                attributes, np.nan_to_num(probabilities), None if np.isnan(errors).all() else errors
+            )
         except DomainError as error:
             raise DomainError(f"{path}: {error}") from None
 
@@ -288,14 +358,20 @@ class JointDistribution(Shown):
         return sorted(self.rows(), key=lambda row: -row[1])[:n]
 
     def __repr__(self) -> str:
-        fit = f"{self.fit.method} from {self.fit.n_reports:,} reports" if self.fit.n_reports else self.fit.method
+        fit = (
+            f"{self.fit.method} from {self.fit.n_reports:,} reports"
+            if self.fit.n_reports
+            else self.fit.method
+        )
         return one_line(self, ", ".join(self.names), f"{self.probabilities.size:,} cells", fit)
 
     def __str__(self) -> str:
         lines = [f"P({', '.join(self.names)}), the largest of {self.probabilities.size:,} cells"]
         for values, probability, error in self._largest(10):
             spread = "" if np.isnan(error) else f" ± {INTERVAL * error:.4f}"
-            lines.append(f"  {probability:.4f}{spread}  {', '.join(value or '(missing)' for value in values)}")
+            lines.append(
+                f"  {probability:.4f}{spread}  {', '.join(value or '(missing)' for value in values)}"
+            )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -319,7 +395,9 @@ def _csv_rows(path: str | Path) -> list[list[str]]:
 
 def interval(probability: float, standard_error: float) -> tuple[float, float]:
     """The 95 % interval of a cell, kept within 0 and 1."""
-    return max(0.0, probability - INTERVAL * standard_error), min(1.0, probability + INTERVAL * standard_error)
+    return max(0.0, probability - INTERVAL * standard_error), min(
+        1.0, probability + INTERVAL * standard_error
+    )
 
 
 def avd(one: Probabilities, other: Probabilities) -> float:
@@ -333,14 +411,18 @@ def entropy(shares: Probabilities) -> float:
     return float(-(positive * np.log(positive)).sum())
 
 
-def mutual_information(joint: Probabilities, marginals: Sequence[Probabilities] | None = None) -> float:
+def mutual_information(
+    joint: Probabilities, marginals: Sequence[Probabilities] | None = None
+) -> float:
     """Between the attributes of a joint, in nats (the paper's I; of three or more, their total correlation).
 
     marginals: of the joint, where they are at hand; the joint may then list any cells in any order, if it lists all above zero.
     """
     if marginals is None:
         axes = range(joint.ndim)
-        marginals = [joint.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes]
+        marginals = [
+            joint.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes
+        ]
     return max(0.0, sum(entropy(marginal) for marginal in marginals) - entropy(joint))
 
 
@@ -362,7 +444,9 @@ def raked(
 ) -> Probabilities:
     """Iterative proportional fitting. axes: of each target, the axes of the joint that it is about, ascending or not."""
     fitted = np.array(joint, dtype=np.float64, order="C")
-    margins = [_Margin(joint.shape, wanted, target) for wanted, target in zip(axes, targets, strict=True)]
+    margins = [
+        _Margin(joint.shape, wanted, target) for wanted, target in zip(axes, targets, strict=True)
+    ]
     for _ in range(sweeps):
         if max((margin.rake(fitted) for margin in margins), default=0.0) < tolerance:
             break
@@ -373,7 +457,9 @@ def raked(
 class _Margin:
     """One margin to rake to. Neighbouring axes are merged, so that a clique of many small attributes has few axes."""
 
-    def __init__(self, shape: tuple[int, ...], wanted: tuple[int, ...], target: Probabilities) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], wanted: tuple[int, ...], target: Probabilities
+    ) -> None:
         kept = [axis in wanted for axis in range(len(shape))]
         groups: list[tuple[bool, int]] = []
         for is_kept, size in zip(kept, shape, strict=True):

@@ -73,22 +73,34 @@ class JointBits:
         """A start, then in turn: each view's shrunk joint, and the marginals that all views' posteriors add up to."""
         numbers = np.flatnonzero(self._reports.n_of_view).tolist()
         views = [self._reports.batch.views[number] for number in numbers]
-        parts = [dense_part(self._reports, number, tuple(range(len(view)))) for number, view in zip(numbers, views, strict=True)]
+        parts = [
+            dense_part(self._reports, number, tuple(range(len(view))))
+            for number, view in zip(numbers, views, strict=True)
+        ]
         moments = self._reports.moments
         marginals = {
-            position: _start(moments, position, self._sizes[position]) for position in sorted({p for view in views for p in view})
+            position: _start(moments, position, self._sizes[position])
+            for position in sorted({p for view in views for p in view})
         }
         for _ in range(ROUNDS):
             with threads() as pool:
                 own = [[marginals[position] for position in view] for view in views]
-                fits = list(pool.map(lambda part, own: shrunk(Evidence(part.shape, (part,)), own), parts, own))
+                fits = list(
+                    pool.map(
+                        lambda part, own: shrunk(Evidence(part.shape, (part,)), own), parts, own
+                    )
+                )
             marginals = self._refitted(views, parts, [fit.joint for fit in fits], marginals)
         joints = [_raked(fit.joint, view, marginals) for fit, view in zip(fits, views, strict=True)]
         strengths = [fit.strength for fit in fits]
         return marginals, tuple(map(ViewFit, numbers, views, joints, strengths))
 
     def _refitted(
-        self, views: list[Clique], parts: list[Dense], joints: list[Probabilities], marginals: dict[int, Probabilities]
+        self,
+        views: list[Clique],
+        parts: list[Dense],
+        joints: list[Probabilities],
+        marginals: dict[int, Probabilities],
     ) -> dict[int, Probabilities]:
         """EM for the marginals alone: every view's joint keeps its interactions and is raked to the current marginals."""
         for _ in range(MOST_SWEEPS):
@@ -100,7 +112,10 @@ class JointBits:
                     others = tuple(other for other in range(len(view)) if other != axis)
                     counts[position] += expected.sum(axis=others)
             following = {position: count / count.sum() for position, count in counts.items()}
-            moved = max(float(np.abs(following[position] - marginals[position]).max()) for position in marginals)
+            moved = max(
+                float(np.abs(following[position] - marginals[position]).max())
+                for position in marginals
+            )
             marginals = following
             if moved < SETTLED:
                 break
@@ -116,7 +131,9 @@ class JointBits:
             if set(clique) <= set(view):
                 covering.append(number)
             elif set(view) < set(clique):
-                yield dense_part(self._reports, number, tuple(clique.index(position) for position in view))
+                yield dense_part(
+                    self._reports, number, tuple(clique.index(position) for position in view)
+                )
         if covering:
             yield self._covering(clique, covering)
 
@@ -126,10 +143,19 @@ class JointBits:
         if exact == numbers:
             return dense_part(self._reports, numbers[0], axes)
         fits = {fit.number: fit for fit in self.fits}
-        tables = [self._summed(number, None if number in exact else fits[number], clique) for number in numbers]
+        tables = [
+            self._summed(number, None if number in exact else fits[number], clique)
+            for number in numbers
+        ]
         starts = [self._reports.fold_starts(self._reports.rows_of(number)) for number in numbers]
-        pieces = [table[own[fold] : own[fold + 1]] for fold in range(N_FOLDS) for table, own in zip(tables, starts, strict=True)]
-        ends = accumulate((sum(own[fold + 1] - own[fold] for own in starts) for fold in range(N_FOLDS)), initial=0)
+        pieces = [
+            table[own[fold] : own[fold + 1]]
+            for fold in range(N_FOLDS)
+            for table, own in zip(tables, starts, strict=True)
+        ]
+        ends = accumulate(
+            (sum(own[fold + 1] - own[fold] for own in starts) for fold in range(N_FOLDS)), initial=0
+        )
         shape = tuple(self._sizes[position] for position in clique)
         wider = [fits[number] for number in numbers if number not in exact]
 
@@ -150,19 +176,29 @@ class JointBits:
             summed[start : start + CHUNK] = block / block.max(axis=1, keepdims=True)
         return summed
 
-    def _information(self, clique: Clique, exact: list[int], wider: list[ViewFit], joint: Probabilities) -> Probabilities | None:
+    def _information(
+        self, clique: Clique, exact: list[int], wider: list[ViewFit], joint: Probabilities
+    ) -> Probabilities | None:
         """Of all covering views; None where one has too many cells."""
         if max([joint.size, *(fit.joint.size for fit in wider)]) > MOST_CELLS:
             return None
-        total = sum((self._profile(fit, clique) for fit in wider), np.zeros((joint.size, joint.size)))
+        total = sum(
+            (self._profile(fit, clique) for fit in wider), np.zeros((joint.size, joint.size))
+        )
         for number in exact:
-            total = total + dense_part(self._reports, number, tuple(range(len(clique)))).squared_scores(joint)
+            total = total + dense_part(
+                self._reports, number, tuple(range(len(clique)))
+            ).squared_scores(joint)
         return total
 
     def _profile(self, fit: ViewFit, clique: Clique) -> Probabilities:
         """What one view's reports tell of the clique's cells, when all that is unknown of the view is unknown."""
         if (fit.number, clique) not in self._profiles:
-            cliques = {clique, *combinations(fit.view, 1), *combinations(fit.view, 2)}  # they share the dear part
+            cliques = {
+                clique,
+                *combinations(fit.view, 1),
+                *combinations(fit.view, 2),
+            }  # they share the dear part
             part = dense_part(self._reports, fit.number, tuple(range(len(fit.view))))
             found = profiles(fit, part, sorted(cliques - {fit.view}))
             self._profiles |= {(fit.number, own): profile for own, profile in found.items()}
@@ -181,10 +217,14 @@ def profiles(fit: ViewFit, part: Dense, cliques: list[Clique]) -> dict[Clique, P
     precision += min(fit.strength, STRONGEST) * part.n_reports * _interactions(fit, support)
     precision += RIDGE * np.trace(precision) / len(support) * np.eye(len(support))
     inverse = np.asarray(np.linalg.inv(precision), dtype=np.float64)
-    return {clique: _about(inverse, _cells(fit, clique)[support], clique, fit) for clique in cliques}
+    return {
+        clique: _about(inverse, _cells(fit, clique)[support], clique, fit) for clique in cliques
+    }
 
 
-def _about(inverse: Probabilities, cells: NDArray[np.int64], clique: Clique, fit: ViewFit) -> Probabilities:
+def _about(
+    inverse: Probabilities, cells: NDArray[np.int64], clique: Clique, fit: ViewFit
+) -> Probabilities:
     """The information about sums of cells, from the covariance of the cells; none about a sum without cells."""
     n_cells = int(np.prod([fit.joint.shape[fit.view.index(position)] for position in clique]))
     sums = np.zeros((n_cells, len(cells)))
@@ -199,7 +239,11 @@ def _interactions(fit: ViewFit, support: NDArray[np.int64]) -> Probabilities:
     """diag(1 / P) on the changes of a joint that leave its marginals, and nothing on the others. Over the support."""
     joint = fit.joint.reshape(-1)[support]
     effects = np.concatenate(
-        [np.eye(fit.joint.shape[axis])[_cells(fit, (p,))[support]] for axis, p in enumerate(fit.view)], axis=1
+        [
+            np.eye(fit.joint.shape[axis])[_cells(fit, (p,))[support]]
+            for axis, p in enumerate(fit.view)
+        ],
+        axis=1,
     )
     shared = np.linalg.pinv(effects.T @ (joint[:, None] * effects), hermitian=True)
     result: Probabilities = np.diag(1 / joint) - effects @ shared @ effects.T
@@ -210,7 +254,9 @@ def _cells(fit: ViewFit, clique: Clique) -> NDArray[np.int64]:
     """Of each cell of the view, the cell of the clique that it lies in."""
     axes = [fit.view.index(position) for position in clique]
     codes = np.unravel_index(np.arange(fit.joint.size), fit.joint.shape)
-    return np.ravel_multi_index([codes[axis] for axis in axes], [fit.joint.shape[axis] for axis in axes])
+    return np.ravel_multi_index(
+        [codes[axis] for axis in axes], [fit.joint.shape[axis] for axis in axes]
+    )
 
 
 def _given(fit: ViewFit, clique: Clique) -> Likelihood:
@@ -222,7 +268,9 @@ def _given(fit: ViewFit, clique: Clique) -> Likelihood:
     return given
 
 
-def _raked(joint: Probabilities, view: Clique, marginals: dict[int, Probabilities]) -> Probabilities:
+def _raked(
+    joint: Probabilities, view: Clique, marginals: dict[int, Probabilities]
+) -> Probabilities:
     axes = [(axis,) for axis in range(len(view))]
     return raked(joint, axes, [marginals[position] for position in view], sweeps=10, tolerance=1e-7)
 
@@ -244,7 +292,9 @@ def dense_part(reports: "Reports", view_number: int, axes: tuple[int, ...]) -> D
     """The reports of one view about its own cells."""
     rows, view = reports.rows_of(view_number), reports.batch.views[view_number]
     shape = tuple(reports.campaign.domain.sizes[position] for position in view)
-    return Dense(axes, shape, likelihoods(reports, view_number, rows), reports.fold_starts(rows), ALL_FOLDS)
+    return Dense(
+        axes, shape, likelihoods(reports, view_number, rows), reports.fold_starts(rows), ALL_FOLDS
+    )
 
 
 def likelihoods(reports: "Reports", view_number: int, rows: NDArray[np.int64]) -> Likelihood:

@@ -30,13 +30,17 @@ MOST_SWEEPS = 10_000
 TOLERANCE = 1e-6
 
 
-def lasso_joint(counts: Counts, clique: Clique, alpha: float | None = None, *, method: str = "lasso") -> Probabilities:
+def lasso_joint(
+    counts: Counts, clique: Clique, alpha: float | None = None, *, method: str = "lasso"
+) -> Probabilities:
     """beta / N, brought to sum to one; uniform where the Lasso drops every cell. alpha: None for the universal threshold."""
     from sklearn.exceptions import ConvergenceWarning  # takes a second to load
     from sklearn.linear_model import Lasso
 
     if not isinstance(form_of(counts.campaign), AttributeBits):
-        raise DomainError(f"method {method} regresses bits of separately randomized attributes, as bloom sends them; use moments")
+        raise DomainError(
+            f"method {method} regresses bits of separately randomized attributes, as bloom sends them; use moments"
+        )
     shape = tuple(counts.campaign.domain.sizes[position] for position in clique)
     sides = [debiased_bits(counts, position) for position in clique]
     debiased = np.concatenate([share for share, _ in sides])
@@ -45,7 +49,9 @@ def lasso_joint(counts: Counts, clique: Clique, alpha: float | None = None, *, m
         spread = float(np.mean([error for _, error in sides]))
         weight = float(np.sqrt(matrix[:, 0].sum()))
         alpha = spread * np.sqrt(2 * np.log(np.prod(shape))) * weight / len(debiased)
-    model = Lasso(alpha=alpha, positive=True, fit_intercept=False, max_iter=MOST_SWEEPS, tol=TOLERANCE)
+    model = Lasso(
+        alpha=alpha, positive=True, fit_intercept=False, max_iter=MOST_SWEEPS, tol=TOLERANCE
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(matrix, debiased)
@@ -60,7 +66,9 @@ def debiased_bits(counts: Counts, position: int) -> tuple[Probabilities, float]:
         law, _ = law_of(counts.campaign, position, noise)
         table = counts.tables[(position,), noise]
         precision = table.n_reports * float((law.p - law.q) ** 2 / (law.q * (1 - law.q)))
-        total = total + precision * (table.counts / table.n_reports - float(law.q)) / float(law.p - law.q)
+        total = total + precision * (table.counts / table.n_reports - float(law.q)) / float(
+            law.p - law.q
+        )
         weights += precision
     return total / weights, float(1 / np.sqrt(weights))
 

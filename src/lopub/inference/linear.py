@@ -48,7 +48,11 @@ Groupings = Sequence[Grouping]
 
 def merged(table: NDArray[np.int64] | Probabilities, groupings: Groupings) -> Probabilities:
     """A table over candidates as one over classes."""
-    return reduce(lambda found, place: groupings[place].merge(found, place), range(len(groupings)), np.asarray(table, np.float64))
+    return reduce(
+        lambda found, place: groupings[place].merge(found, place),
+        range(len(groupings)),
+        np.asarray(table, np.float64),
+    )
 
 
 def cells_of(groupings: Groupings) -> Classes:
@@ -73,9 +77,13 @@ class LinearPart:
     def second(self, first: Probabilities, other: Probabilities) -> Probabilities:
         """E[t s | cell] for every cell of classes, where t and s weigh the cells of one report's reading so."""
         if len(self.scatters) == 1:
-            return self.scatters[0].second(first.reshape(-1), other.reshape(-1)).reshape(first.shape)
+            return (
+                self.scatters[0].second(first.reshape(-1), other.reshape(-1)).reshape(first.shape)
+            )
         both, n = np.multiply.outer(first, other), len(self.scatters)
-        for axis, scatter in enumerate(self.scatters):  # the axes before are cells already; those of `other` begin at n
+        for axis, scatter in enumerate(
+            self.scatters
+        ):  # the axes before are cells already; those of `other` begin at n
             both = np.moveaxis(_contracted(both, scatter, axis, n), 0, axis)
         return both
 
@@ -87,7 +95,9 @@ class LinearPart:
             left = [scatter for place, scatter in enumerate(self.scatters) if place not in others]
             return LinearPart(self.n_reports, shares, tuple(left if others else self.scatters))
         cells = np.indices(self.shares.shape).reshape(len(axes), -1)
-        places = np.ravel_multi_index([cells[place] for place in range(len(axes)) if place not in others], shares.shape)
+        places = np.ravel_multi_index(
+            [cells[place] for place in range(len(axes)) if place not in others], shares.shape
+        )
         return LinearPart(self.n_reports, shares, (self.scatters[0].merged(places, shares.size),))
 
     def covariance(self, chances: Probabilities) -> Probabilities:
@@ -96,7 +106,9 @@ class LinearPart:
         if len(self.scatters) == 1:
             total, sigma = np.diag(flat) + self.scatters[0].noise, self.scatters[0].sigma
             crossed = np.outer(flat, sigma)
-            total += self.scatters[0].gamma * (np.diag(flat) - crossed - crossed.T + np.outer(sigma, sigma))
+            total += self.scatters[0].gamma * (
+                np.diag(flat) - crossed - crossed.T + np.outer(sigma, sigma)
+            )
         else:
             total = self._crossed(chances)
         return (total - np.outer(flat, flat)) / self.n_reports
@@ -107,19 +119,30 @@ class LinearPart:
         for scatter in self.scatters:
             own = np.eye(len(scatter.sigma))
             apart = own - scatter.sigma
-            cubes = own[:, :, None] * own[:, None, :] + scatter.noise + scatter.gamma * apart[:, :, None] * apart[:, None, :]
+            cubes = (
+                own[:, :, None] * own[:, None, :]
+                + scatter.noise
+                + scatter.gamma * apart[:, :, None] * apart[:, None, :]
+            )
             total = np.tensordot(total, cubes, (0, 0))
         n = len(self.scatters)
-        return np.transpose(total, [*range(0, 2 * n, 2), *range(1, 2 * n, 2)]).reshape(chances.size, chances.size)
+        return np.transpose(total, [*range(0, 2 * n, 2), *range(1, 2 * n, 2)]).reshape(
+            chances.size, chances.size
+        )
 
 
 def _contracted(both: Probabilities, scatter: Scatter, axis: int, other: int) -> Probabilities:
     """An axis of the one and the same of the other become one of cells, which comes first."""
     moved = np.moveaxis(both, (axis, other), (0, 1))
     diagonal = np.moveaxis(np.diagonal(moved, axis1=0, axis2=1), -1, 0)
-    along, across = np.tensordot(scatter.sigma, moved, (0, 0)), np.tensordot(scatter.sigma, moved, (0, 1))
+    along, across = (
+        np.tensordot(scatter.sigma, moved, (0, 0)),
+        np.tensordot(scatter.sigma, moved, (0, 1)),
+    )
     centred = diagonal - along - across + np.tensordot(scatter.sigma, along, (0, 0))
-    cells: Probabilities = diagonal + np.tensordot(scatter.noise, moved, 2) + scatter.gamma * centred
+    cells: Probabilities = (
+        diagonal + np.tensordot(scatter.noise, moved, 2) + scatter.gamma * centred
+    )
     return cells
 
 
@@ -163,8 +186,15 @@ def pooled(parts: Sequence[LinearPart], groupings: Groupings, asked: Probabiliti
     evenly = product_of([grouping.sigma for grouping in groupings])
     mean = float((asked * evenly).sum())
     variances = [float((evenly * part.second(asked, asked)).sum()) - mean**2 for part in parts]
-    precise = [part.n_reports / max(v, LEAST_VARIANCE) for part, v in zip(parts, variances, strict=True)]
+    precise = [
+        part.n_reports / max(v, LEAST_VARIANCE) for part, v in zip(parts, variances, strict=True)
+    ]
     weights = tuple(weight / sum(precise) for weight in precise)
-    shares = sum((weight * part.shares for weight, part in zip(weights, parts, strict=True)), np.zeros(evenly.shape))
+    shares = sum(
+        (weight * part.shares for weight, part in zip(weights, parts, strict=True)),
+        np.zeros(evenly.shape),
+    )
     inverse = sum(weight**2 / part.n_reports for weight, part in zip(weights, parts, strict=True))
-    return Pooled(sum(part.n_reports for part in parts), shares, evenly, inverse, tuple(parts), weights)
+    return Pooled(
+        sum(part.n_reports for part in parts), shares, evenly, inverse, tuple(parts), weights
+    )

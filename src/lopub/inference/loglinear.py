@@ -70,9 +70,15 @@ class Shared:
     together: Callable[[Axes], float]
 
 
-def fitted(pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...], shared: Shared | None = None) -> Fitted:
+def fitted(
+    pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...], shared: Shared | None = None
+) -> Fitted:
     """The joint over all axes that is nearest to the pieces. shared: unless every report is in one piece alone."""
-    pairs = [pair for pair in combinations(range(len(shape)), 2) if any(set(pair) <= set(axes) for axes, _ in pieces)]
+    pairs = [
+        pair
+        for pair in combinations(range(len(shape)), 2)
+        if any(set(pair) <= set(axes) for axes, _ in pieces)
+    ]
     design = _design(shape, tuple(pairs))
     prior = np.full(design.shape[1], 1 / USUAL_EFFECT**2)
     prior[: sum(size - 1 for size in shape)] = RIDGE  # main effects are whatever they are
@@ -122,14 +128,18 @@ class _Model:
     def spread(self, values: Probabilities, axes: Axes) -> Probabilities:
         """The other way round: every cell gets what the cell of a part has that it is in."""
         sizes = [size if axis in axes else 1 for axis, size in enumerate(self.shape)]
-        whole = np.broadcast_to(values.reshape(*sizes, *values.shape[1:]), (*self.shape, *values.shape[1:]))
+        whole = np.broadcast_to(
+            values.reshape(*sizes, *values.shape[1:]), (*self.shape, *values.shape[1:])
+        )
         return whole.reshape(-1, *values.shape[1:])
 
     def distance(self, coefficients: Probabilities) -> float:
         """From all that was said, and from no effect at all."""
         joint = self.joint(coefficients)
         gaps = [(one, one.shares - self.margin(joint, one.axes)) for one in self.seen]
-        return sum(float(gap @ one.precision @ gap) for one, gap in gaps) + float(self.prior @ coefficients**2)
+        return sum(float(gap @ one.precision @ gap) for one, gap in gaps) + float(
+            self.prior @ coefficients**2
+        )
 
     def equations(self, coefficients: Probabilities) -> "_Equations":
         """Of the step that would lead to the nearest joint if cells moved along straight lines, and how they bend."""
@@ -137,7 +147,10 @@ class _Model:
         slopes, square, right = self.slopes(joint), np.diag(self.prior), -self.prior * coefficients
         pull = np.zeros(len(joint))
         for one in self.seen:
-            moved, gap = self.margin(slopes, one.axes), one.precision @ (one.shares - self.margin(joint, one.axes))
+            moved, gap = (
+                self.margin(slopes, one.axes),
+                one.precision @ (one.shares - self.margin(joint, one.axes)),
+            )
             square = square + moved.T @ one.precision @ moved
             right = right + moved.T @ gap
             pull += self.spread(gap, one.axes)
@@ -181,9 +194,18 @@ class _Said:
         n = chances.size
         floored = (chances + FLOOR / n) / (1 + FLOOR)
         covariance = sum(
-            (w**2 * part.covariance(floored) for w, part in zip(self.weights, self.parts, strict=True)), np.zeros((n, n))
+            (
+                w**2 * part.covariance(floored)
+                for w, part in zip(self.weights, self.parts, strict=True)
+            ),
+            np.zeros((n, n)),
         )
-        return _Seen(self.axes, self.shares.reshape(-1), _centred_inverse(covariance), float(np.trace(covariance)))
+        return _Seen(
+            self.axes,
+            self.shares.reshape(-1),
+            _centred_inverse(covariance),
+            float(np.trace(covariance)),
+        )
 
 
 def _gathered(pieces: Sequence[tuple[Axes, LinearPart]]) -> list[_Said]:
@@ -196,14 +218,22 @@ def _gathered(pieces: Sequence[tuple[Axes, LinearPart]]) -> list[_Said]:
 def _said(axes: Axes, parts: Sequence[LinearPart]) -> _Said:
     """Weighted by reports over the noise of an average cell."""
     even = np.full(parts[0].shares.shape, 1 / parts[0].shares.size)
-    precise = [1 / float(np.trace(part.covariance(even))) for part in parts] if len(parts) > 1 else [1.0]
+    precise = (
+        [1 / float(np.trace(part.covariance(even))) for part in parts] if len(parts) > 1 else [1.0]
+    )
     weights = [weight / sum(precise) for weight in precise]
-    shares = sum((weight * part.shares for weight, part in zip(weights, parts, strict=True)), np.zeros(even.shape))
+    shares = sum(
+        (weight * part.shares for weight, part in zip(weights, parts, strict=True)),
+        np.zeros(even.shape),
+    )
     if any(len(part.scatters) > 1 for part in parts):
         return _Said(axes, shares, tuple(parts), tuple(weights))
     own = [weight**2 / part.n_reports for weight, part in zip(weights, parts, strict=True)]
     scatters = [part.scatters[0] for part in parts]
-    noise = sum((one * scatter.noise for one, scatter in zip(own, scatters, strict=True)), np.zeros((even.size,) * 2))
+    noise = sum(
+        (one * scatter.noise for one, scatter in zip(own, scatters, strict=True)),
+        np.zeros((even.size,) * 2),
+    )
     gamma = sum(one * scatter.gamma for one, scatter in zip(own, scatters, strict=True))
     together = Scatter(noise / sum(own), gamma / sum(own), scatters[0].sigma)
     return _Said(axes, shares, (LinearPart(1, shares, (together,)),), (float(np.sqrt(sum(own))),))
@@ -215,7 +245,9 @@ def _all_seen(said: Sequence[_Said], chances: Probabilities) -> list[_Seen]:
     return [one.seen(margin_of(chances, one.axes)) for one in said]
 
 
-def _in_common(model: _Model, joint: Probabilities, slopes: Probabilities, shared: Shared) -> Probabilities:
+def _in_common(
+    model: _Model, joint: Probabilities, slopes: Probabilities, shared: Shared
+) -> Probabilities:
     """What the equations of two pieces have in common, because the same reports are in both; shape (effects, effects). With it
     the covariance is that of estimates from parts of a likelihood (Godambe's)."""
     own = shared.whole.covariance(joint.reshape(model.shape))
@@ -227,7 +259,11 @@ def _in_common(model: _Model, joint: Probabilities, slopes: Probabilities, share
     total = np.zeros((slopes.shape[1],) * 2)
     for (one, pull), (other, against) in combinations(zip(model.seen, pulls, strict=True), 2):
         apart = shared.together(one.axes) * shared.together(other.axes)
-        both = shared.together(tuple(sorted({*one.axes, *other.axes}))) / np.sqrt(apart) if apart > 0 else 0.0
+        both = (
+            shared.together(tuple(sorted({*one.axes, *other.axes}))) / np.sqrt(apart)
+            if apart > 0
+            else 0.0
+        )
         crossed = both * (pull.T @ own @ against)
         total += crossed + crossed.T
     return total
@@ -261,12 +297,16 @@ def _design(shape: tuple[int, ...], pairs: tuple[Axes, ...]) -> Probabilities:
     for effect in [*((axis,) for axis in range(len(shape))), *pairs]:
         block: Probabilities = np.ones((1, 1))
         for axis, size in enumerate(shape):
-            block = np.kron(block, np.eye(size)[:, 1:] if axis in effect else np.ones((size, 1))).astype(np.float64, copy=False)
+            block = np.kron(
+                block, np.eye(size)[:, 1:] if axis in effect else np.ones((size, 1))
+            ).astype(np.float64, copy=False)
         columns.append(block)
     return np.concatenate(columns, axis=1)
 
 
-def _descended(model: _Model, start: Probabilities, damping: float, settled: float) -> tuple[Probabilities, Probabilities]:
+def _descended(
+    model: _Model, start: Probabilities, damping: float, settled: float
+) -> tuple[Probabilities, Probabilities]:
     """Newton's steps, damped as Levenberg and Marquardt do: the coefficients, and the square of the equations there. settled: the
     share of the distance that the last step makes it smaller by."""
     here, distance = start, model.distance(start)
@@ -288,7 +328,9 @@ def _descended(model: _Model, start: Probabilities, damping: float, settled: flo
     return here, equations.square
 
 
-def _marginals(pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...]) -> list[Probabilities]:
+def _marginals(
+    pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...]
+) -> list[Probabilities]:
     """The shares of each attribute's classes, from all pieces that it is in."""
     marginals = []
     for axis, size in enumerate(shape):

@@ -30,15 +30,26 @@ class Constraints:
         """The joint nearest to this one that agrees, as far as the margins agree with each other."""
         if not self.margins:
             return joint
-        return raked(joint, list(self.margins), list(self.margins.values()), sweeps=sweeps, tolerance=TOLERANCE)
+        return raked(
+            joint,
+            list(self.margins),
+            list(self.margins.values()),
+            sweeps=sweeps,
+            tolerance=TOLERANCE,
+        )
 
     def misfit(self, joint: Probabilities) -> float:
         """The largest AVD between a margin and that of the joint."""
-        return max((avd(margin_of(joint, axes), margin) for axes, margin in self.margins.items()), default=0.0)
+        return max(
+            (avd(margin_of(joint, axes), margin) for axes, margin in self.margins.items()),
+            default=0.0,
+        )
 
 
 def maximum_entropy(
-    marginals: Sequence[Probabilities], constraints: Constraints, possible: NDArray[np.bool_] | None = None
+    marginals: Sequence[Probabilities],
+    constraints: Constraints,
+    possible: NDArray[np.bool_] | None = None,
 ) -> Probabilities:
     """Raked from the product of marginals, which keeps the entropy largest. possible: the cells that can be above zero; all
     unless given."""
@@ -48,7 +59,9 @@ def maximum_entropy(
     return _compromise(np.where(possible, np.maximum(product, LEAST), 0.0), marginals, constraints)
 
 
-def _compromise(joint: Probabilities, marginals: Sequence[Probabilities], constraints: Constraints) -> Probabilities:
+def _compromise(
+    joint: Probabilities, marginals: Sequence[Probabilities], constraints: Constraints
+) -> Probabilities:
     """Raked to all pairs at the same time, each by its root, and then to the marginals.
 
     Pairs are estimated one by one. Those of an attribute with a question and with its condition say the same twice, and differ:
@@ -61,7 +74,12 @@ def _compromise(joint: Probabilities, marginals: Sequence[Probabilities], constr
         ratios = np.ones(joint.shape)
         for own, target in constraints.margins.items():
             have = joint.sum(axis=rests[own], keepdims=True)
-            ratio = np.divide(np.expand_dims(target, rests[own]), have, out=np.ones_like(have), where=have > NOTHING)
+            ratio = np.divide(
+                np.expand_dims(target, rests[own]),
+                have,
+                out=np.ones_like(have),
+                where=have > NOTHING,
+            )
             ratios = ratios * np.maximum(ratio, LEAST) ** (1 / len(constraints.margins))
         joint = raked(joint * ratios, singly, marginals, sweeps=1)
     return joint

@@ -38,7 +38,9 @@ class Estimator(ABC):
         """What has to be known once before the first estimate. each: `map`, or the same on several cores."""
         return
 
-    def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
+    def information(
+        self, basis: Basis, clique: Clique, joint: Probabilities
+    ) -> Probabilities | None:
         """About the cells of its joint, from which all their errors follow; None where it has none."""
         return None
 
@@ -78,10 +80,14 @@ class _Climbing(Estimator):
         step, most = expectation.em_map(evidence), self.most_evaluations
         if self.accelerate if self.accelerate is not None else self.stop == "change":
             slack, patience = expectation.ROUNDING * evidence.n_reports, expectation.STALLED
-            return expectation.run_accelerated(step, first, tolerance=self._gap, most=most, slack=slack, patience=patience)
+            return expectation.run_accelerated(
+                step, first, tolerance=self._gap, most=most, slack=slack, patience=patience
+            )
         return expectation.run_plain(step, first, stop=self.stop, tolerance=self._gap, most=most)
 
-    def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
+    def information(
+        self, basis: Basis, clique: Clique, joint: Probabilities
+    ) -> Probabilities | None:
         return basis.evidence(clique).information(joint)
 
     def _converged(self, basis: Basis, clique: Clique, first: Probabilities) -> JointDistribution:
@@ -90,7 +96,9 @@ class _Climbing(Estimator):
         result = self._climbed(evidence, first)
         if self.stop == "change":
             exact = expectation.em_map(evidence, exact=True)
-            result = expectation.settled(exact, result, tolerance=self._gap, most=self.most_evaluations)
+            result = expectation.settled(
+                exact, result, tolerance=self._gap, most=self.most_evaluations
+            )
         fit = Fit(
             method=self.name,
             n_reports=evidence.n_reports,
@@ -120,7 +128,9 @@ class Em(_Climbing):
         if self.start == "product":
             return self._converged(basis, clique, basis.independent(clique))
         sizes = [basis.domain.sizes[position] for position in clique]
-        return self._converged(basis, clique, _possible(basis, clique, np.full(sizes, 1 / np.prod(sizes))))
+        return self._converged(
+            basis, clique, _possible(basis, clique, np.full(sizes, 1 / np.prod(sizes)))
+        )
 
 
 @checks_options
@@ -145,7 +155,9 @@ class Shrunk(Estimator):
         if basis.reader.averages:
             result = basis.experience.shrunk(clique)
         else:
-            result = shrunk(about_dependence, marginals, basis.independent(clique), basis.agreement.mask(clique))
+            result = shrunk(
+                about_dependence, marginals, basis.independent(clique), basis.agreement.mask(clique)
+            )
         fit = Fit(
             method=self.name,
             n_reports=evidence.n_reports,
@@ -159,7 +171,9 @@ class Shrunk(Estimator):
         joint = basis.conformed(clique, result.joint)
         return _joint(basis, clique, joint, standard_errors(about_dependence, joint), fit)
 
-    def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
+    def information(
+        self, basis: Basis, clique: Clique, joint: Probabilities
+    ) -> Probabilities | None:
         return basis.summary(clique).covering(2).information(joint)
 
 
@@ -187,12 +201,24 @@ class Moments(Estimator):
 
     def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint on the simplex that is nearest to what the counts say."""
-        joint = basis.conformed(clique, basis.moments.joint(clique)) if len(clique) > 1 else basis.moments.joint(clique)
+        joint = (
+            basis.conformed(clique, basis.moments.joint(clique))
+            if len(clique) > 1
+            else basis.moments.joint(clique)
+        )
         fit = Fit(method=self.name, n_reports=basis.n_covering(clique))
         small = joint.size <= MOST_CELLS
-        return _joint(basis, clique, joint, errors_from(basis.moments.information(clique), joint) if small else None, fit)
+        return _joint(
+            basis,
+            clique,
+            joint,
+            errors_from(basis.moments.information(clique), joint) if small else None,
+            fit,
+        )
 
-    def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
+    def information(
+        self, basis: Basis, clique: Clique, joint: Probabilities
+    ) -> Probabilities | None:
         return basis.moments.information(clique)
 
 
@@ -211,7 +237,9 @@ class Lasso(Estimator):
 
     def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint that the regression keeps."""
-        joint = _possible(basis, clique, lasso_joint(basis.single_counts, clique, self.alpha, method=self.name))
+        joint = _possible(
+            basis, clique, lasso_joint(basis.single_counts, clique, self.alpha, method=self.name)
+        )
         n_reports = min(basis.n_covering((position,)) for position in clique)
         return _joint(basis, clique, joint, None, Fit(method=self.name, n_reports=n_reports))
 
@@ -232,11 +260,15 @@ class Hybrid(_Climbing):
 
     def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint under which the reports are most likely, among those on the Lasso's support."""
-        first = _possible(basis, clique, lasso_joint(basis.single_counts, clique, self.alpha, method=self.name))
+        first = _possible(
+            basis, clique, lasso_joint(basis.single_counts, clique, self.alpha, method=self.name)
+        )
         return self._converged(basis, clique, first)
 
 
-METHODS: dict[str, type[Estimator]] = {kind.name: kind for kind in (Shrunk, Em, Moments, Product, Lasso, Hybrid)}
+METHODS: dict[str, type[Estimator]] = {
+    kind.name: kind for kind in (Shrunk, Em, Moments, Product, Lasso, Hybrid)
+}
 """By the names that people give them; without arguments, each has its usual options."""
 LINEAR = frozenset({"moments", "lasso"})
 """Methods that read a clique off any counts about it, as linear equations."""
@@ -247,7 +279,9 @@ def estimator_of(method: str | Estimator) -> Estimator:
     if isinstance(method, Estimator):
         return method
     if not isinstance(method, str):
-        raise DomainError(f"method must be a name, or an estimator such as Em(), got {type(method).__name__}")
+        raise DomainError(
+            f"method must be a name, or an estimator such as Em(), got {type(method).__name__}"
+        )
     if method not in METHODS:
         raise DomainError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     return METHODS[method]()
@@ -269,7 +303,9 @@ def stopping(method: str, stop: str | None) -> Estimator:
 def check_pairs_only(campaign: Campaign, clique: Clique) -> None:
     """Refuse more than two attributes to `moments`, except where whole views were randomized to bits."""
     if len(clique) > 2 and not form_of(campaign).whole_views:
-        raise DomainError(f"method moments knows co-occurrences of two attributes, got {len(clique)}; use shrunk or em")
+        raise DomainError(
+            f"method moments knows co-occurrences of two attributes, got {len(clique)}; use shrunk or em"
+        )
 
 
 def _check_alpha(alpha: float | None) -> None:
@@ -288,10 +324,20 @@ def _possible(basis: Basis, clique: Clique, joint: Probabilities) -> Probabiliti
     if mask is None:
         return joint
     kept = np.where(mask, joint, 0.0)
-    return np.asarray(kept / kept.sum(), dtype=np.float64) if kept.sum() > 0 else basis.independent(clique)
+    return (
+        np.asarray(kept / kept.sum(), dtype=np.float64)
+        if kept.sum() > 0
+        else basis.independent(clique)
+    )
 
 
 def _joint(
-    basis: Basis, clique: Clique, probabilities: Probabilities, errors: Probabilities | None, fit: Fit
+    basis: Basis,
+    clique: Clique,
+    probabilities: Probabilities,
+    errors: Probabilities | None,
+    fit: Fit,
 ) -> JointDistribution:
-    return JointDistribution(tuple(basis.domain.attributes[position] for position in clique), probabilities, errors, fit)
+    return JointDistribution(
+        tuple(basis.domain.attributes[position] for position in clique), probabilities, errors, fit
+    )

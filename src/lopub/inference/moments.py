@@ -49,10 +49,14 @@ def _second_moments(law: Law, n_ones: int | None, marginal: Probabilities) -> Pr
     p, q, code = float(law.p), float(law.q), code_matrix(law)
     means = marginal @ code
     both = (code.T * marginal) @ code  # independent given the candidate
-    if n_ones is not None:  # one bit among the candidates' own: the others share what is left of n_ones
+    if (
+        n_ones is not None
+    ):  # one bit among the candidates' own: the others share what is left of n_ones
         k = law.n_candidates
         with_own = p * (n_ones - 1) / max(k - 1, 1)
-        without = (p * (n_ones - 1) * (n_ones - 2) + (1 - p) * n_ones * (n_ones - 1)) / max((k - 1) * (k - 2), 1)
+        without = (p * (n_ones - 1) * (n_ones - 2) + (1 - p) * n_ones * (n_ones - 1)) / max(
+            (k - 1) * (k - 2), 1
+        )
         seen = without + (with_own - without) * np.add.outer(means, means)
         ones = q + (p - q) * means
         both = (seen - q * np.add.outer(ones, ones) + q * q) / (p - q) ** 2
@@ -109,17 +113,29 @@ class MomentEquations:
             square, right = np.zeros((size, size)), np.zeros(size)
             for noise in self._counts.noises(clique):
                 law, n_ones = law_of(self._campaign, position, noise)
-                lens, n = lens_of(law, n_ones, marginal), self._counts.tables[clique, noise].n_reports
+                lens, n = (
+                    lens_of(law, n_ones, marginal),
+                    self._counts.tables[clique, noise].n_reports,
+                )
                 square += n * lens.square
                 right += n * lens.gather @ self._debiased(position, noise)
-            marginal = _descended([(square, np.ones((1, 1)))], right[:, None], marginal[:, None])[:, 0]
+            marginal = _descended([(square, np.ones((1, 1)))], right[:, None], marginal[:, None])[
+                :, 0
+            ]
         return marginal
 
     def _of_pair(self, pair: Clique) -> Probabilities:
         a, b = pair
-        squares, right = [], np.zeros((self._campaign.domain.sizes[a], self._campaign.domain.sizes[b]))
+        squares, right = (
+            [],
+            np.zeros((self._campaign.domain.sizes[a], self._campaign.domain.sizes[b])),
+        )
         for noise in self._counts.noises(pair):
-            first, second, n = self._lens(a, noise), self._lens(b, noise), self._counts.tables[pair, noise].n_reports
+            first, second, n = (
+                self._lens(a, noise),
+                self._lens(b, noise),
+                self._counts.tables[pair, noise].n_reports,
+            )
             squares.append((n * first.square, second.square))
             right += n * first.gather @ self._co_occurrences(a, b, noise) @ second.gather.T
         return _descended(squares, right, product_of([self.marginal(a), self.marginal(b)]))
@@ -138,7 +154,9 @@ class MomentEquations:
     def _debiased(self, position: int, noise: int) -> Probabilities:
         """The mean of u, after a one (Algorithm 2, line 4)."""
         law, _ = law_of(self._campaign, position, noise)
-        return np.concatenate([[1.0], (self._ones((position,), noise) - float(law.q)) / float(law.p - law.q)])
+        return np.concatenate(
+            [[1.0], (self._ones((position,), noise) - float(law.q)) / float(law.p - law.q)]
+        )
 
     def _co_occurrences(self, a: int, b: int, noise: int) -> Probabilities:
         """The mean of u v', both after a one."""
@@ -147,7 +165,9 @@ class MomentEquations:
         (p, q), (r, s) = ((float(law.p), float(law.q)) for law in laws)
         ones_a, ones_b = self._ones((a,), noise), self._ones((b,), noise)
         both = self._ones((a, b), noise) - s * ones_a[:, None] - q * ones_b[None, :] + q * s
-        return np.block([[np.ones((1, 1)), second[None, 1:]], [first[1:, None], both / ((p - q) * (r - s))]])
+        return np.block(
+            [[np.ones((1, 1)), second[None, 1:]], [first[1:, None], both / ((p - q) * (r - s))]]
+        )
 
     # ---- jointly randomized: unbiased linear estimates
 
@@ -159,7 +179,9 @@ class MomentEquations:
         """Of the linear estimate of jointly randomized cells once they sum to one. None of separately randomized ones."""
         if not self._campaign.jointly:
             return None
-        shares = (self.marginal(clique[0]) if len(clique) == 1 else on_simplex(self._linear(clique))).reshape(-1)
+        shares = (
+            self.marginal(clique[0]) if len(clique) == 1 else on_simplex(self._linear(clique))
+        ).reshape(-1)
         total, weights = np.zeros((len(shares), len(shares))), 0.0
         for weight, n, noise in self._noises(clique, shares):
             total += weight**2 * (np.diag(shares) - np.outer(shares, shares) + noise) / n
@@ -171,15 +193,25 @@ class MomentEquations:
     def _linear(self, clique: Clique) -> Probabilities:
         """The unbiased estimate of each noise or view, averaged by precision. Cells may be negative."""
         total, weights = np.zeros(tuple(self._campaign.domain.sizes[p] for p in clique)), 0.0
-        estimates = self._of_views(clique) if form_of(self._campaign).whole_views else self._of_cells(clique)
+        estimates = (
+            self._of_views(clique)
+            if form_of(self._campaign).whole_views
+            else self._of_cells(clique)
+        )
         for weight, cells in estimates:
             total, weights = total + weight * cells, weights + weight
         return total / weights
 
     def _of_cells(self, clique: Clique) -> Iterator[tuple[float, Probabilities]]:
         for noise in self._counts.noises(clique):
-            keep, ones = bulk_of(self._campaign.mechanism).keep(self._campaign, clique[0], noise), self._ones(clique, noise)
-            yield self._counts.tables[clique, noise].n_reports * keep**2, (ones - (1 - keep) / ones.size) / keep
+            keep, ones = (
+                bulk_of(self._campaign.mechanism).keep(self._campaign, clique[0], noise),
+                self._ones(clique, noise),
+            )
+            yield (
+                self._counts.tables[clique, noise].n_reports * keep**2,
+                (ones - (1 - keep) / ones.size) / keep,
+            )
 
     def _of_views(self, clique: Clique) -> Iterator[tuple[float, Probabilities]]:
         sizes = self._campaign.domain.sizes
@@ -190,10 +222,14 @@ class MomentEquations:
                 others = tuple(axis for axis, position in enumerate(view) if position not in clique)
                 cells = debiased.reshape([sizes[position] for position in view]).sum(axis=others)
             else:
-                cells = (self._reading(view, clique) @ debiased).reshape([sizes[position] for position in clique])
+                cells = (self._reading(view, clique) @ debiased).reshape(
+                    [sizes[position] for position in clique]
+                )
             yield self._weight(view, clique), cells
 
-    def _noises(self, clique: Clique, shares: Probabilities) -> Iterator[tuple[float, int, Probabilities]]:
+    def _noises(
+        self, clique: Clique, shares: Probabilities
+    ) -> Iterator[tuple[float, int, Probabilities]]:
         """Weight, reports, and the covariance that the noise adds, of each estimate. shares: of the clique's cells."""
         if not form_of(self._campaign).whole_views:
             for noise in self._counts.noises(clique):
@@ -211,13 +247,21 @@ class MomentEquations:
                 yield self._weight(view, clique), n, _own_bit_noise(channel, shares)
             else:
                 read = self._reading(view, clique)
-                yield self._weight(view, clique), n, _code_noise(channel.law(), read, self._ones(view, 0))
+                yield (
+                    self._weight(view, clique),
+                    n,
+                    _code_noise(channel.law(), read, self._ones(view, 0)),
+                )
 
     def _weight(self, view: Clique, clique: Clique) -> float:
         """Reports times the precision of one of a cell's bits, over how many are summed."""
         law, sizes = self._channel(view).law(), self._campaign.domain.sizes
         n_summed = law.n_candidates / np.prod([sizes[position] for position in clique])
-        return self._counts.tables[view, 0].n_reports * float((law.p - law.q) ** 2 / (law.q * (1 - law.q))) / float(n_summed)
+        return (
+            self._counts.tables[view, 0].n_reports
+            * float((law.p - law.q) ** 2 / (law.q * (1 - law.q)))
+            / float(n_summed)
+        )
 
     def _chosen(self, clique: Clique) -> list[Clique]:
         """The covering views whose codes tell their cells apart; refused where there are none."""
@@ -229,11 +273,17 @@ class MomentEquations:
         return [view for view in self._covering(clique) if not indistinct(self._campaign, view, 1)]
 
     def _covering(self, clique: Clique) -> list[Clique]:
-        return [view for view in sorted({found for found, _ in self._counts.tables}) if set(clique) <= set(view)]
+        return [
+            view
+            for view in sorted({found for found, _ in self._counts.tables})
+            if set(clique) <= set(view)
+        ]
 
     def _check_distinct(self, block: Clique, n_blocks: int) -> None:
         if refused := indistinct(self._campaign, block, n_blocks):
-            raise DomainError(f"method moments {refused}; give the reports to em or shrunk, or take more bits")
+            raise DomainError(
+                f"method moments {refused}; give the reports to em or shrunk, or take more bits"
+            )
 
     def _reading(self, view: Clique, clique: Clique) -> Probabilities:
         if (view, clique) not in self._readings:
@@ -285,7 +335,9 @@ def _own_bit_noise(channel: Channel, shares: Probabilities) -> Probabilities:
     p, q, k, n = float(law.p), float(law.q), law.n_candidates, law.n_candidates / len(shares)
     g = c = 0.0
     if n_ones is not None:
-        g = (p * (n_ones - 1) * (n_ones - 2) + (1 - p) * n_ones * (n_ones - 1)) / max((k - 1) * (k - 2), 1) - q * q
+        g = (p * (n_ones - 1) * (n_ones - 2) + (1 - p) * n_ones * (n_ones - 1)) / max(
+            (k - 1) * (k - 2), 1
+        ) - q * q
         c = p * (n_ones - 1) / max(k - 1, 1) - p * q - g
     diagonal = n * (q * (1 - q) - g) + shares * (p * (1 - p) - q * (1 - q) - 2 * c)
     noise: Probabilities = n * n * g + n * c * np.add.outer(shares, shares) + np.diag(diagonal)
@@ -302,7 +354,9 @@ def on_simplex(values: Probabilities) -> Probabilities:
     return nearest
 
 
-def _descended(squares: list[tuple[Probabilities, Probabilities]], right: Probabilities, start: Probabilities) -> Probabilities:
+def _descended(
+    squares: list[tuple[Probabilities, Probabilities]], right: Probabilities, start: Probabilities
+) -> Probabilities:
     """The distribution P that minimises sum of tr(P' A P B) / 2 - tr(P' right): projected descent with momentum, which starts
     anew where it would climb (Beck and Teboulle 2009; O'Donoghue and Candes 2015)."""
     slowest = sum(float(np.linalg.eigvalsh(a)[-1] * np.linalg.eigvalsh(b)[-1]) for a, b in squares)

@@ -37,23 +37,35 @@ class PairedPart(LinearPart):
         """For every cell of people, what it adds to n times the covariance, and the products of means taken off."""
         (a, b), shares = self.kept, self.shares
         one, two = (_Reading.of(*own) for own in zip(self.scatters, self.offsets, strict=True))
-        crossed = np.einsum("kl,KL,ikK,jlL->ij", first, other, one.moved(b), two.moved(a), optimize=True)
+        crossed = np.einsum(
+            "kl,KL,ikK,jlL->ij", first, other, one.moved(b), two.moved(a), optimize=True
+        )
         means = [
-            np.einsum("kl,ik,jl->ij", weights, one.mean + b * one.offset, two.mean + a * two.offset) for weights in (first, other)
+            np.einsum("kl,ik,jl->ij", weights, one.mean + b * one.offset, two.mean + a * two.offset)
+            for weights in (first, other)
         ]
-        total: Probabilities = crossed - float((shares * means[0]).sum()) * float((shares * means[1]).sum())
+        total: Probabilities = crossed - float((shares * means[0]).sum()) * float(
+            (shares * means[1]).sum()
+        )
         for axis, (reading, beside, kept) in enumerate(((one, two, a), (two, one, b))):
-            sides = [np.tensordot(beside.offset, weights, (0, 1 - axis)) for weights in (first, other)]
+            sides = [
+                np.tensordot(beside.offset, weights, (0, 1 - axis)) for weights in (first, other)
+            ]
             alone = np.einsum("k,K,ikK->i", sides[0], sides[1], reading.moved(0.0), optimize=True)
             margin = shares.sum(axis=1 - axis)
-            apart = float(margin @ (reading.mean @ sides[0])) * float(margin @ (reading.mean @ sides[1]))
+            apart = float(margin @ (reading.mean @ sides[0])) * float(
+                margin @ (reading.mean @ sides[1])
+            )
             total = total + kept * (1 - kept) * np.expand_dims(alone - apart, 1 - axis)
         return total
 
     def covariance(self, chances: Probabilities) -> Probabilities:
         size = chances.size
         units = np.eye(size).reshape(size, *chances.shape)
-        rows = [[float((chances * self._covariance_of(one, other)).sum()) for other in units] for one in units]
+        rows = [
+            [float((chances * self._covariance_of(one, other)).sum()) for other in units]
+            for one in units
+        ]
         return np.array(rows) / self.n_reports
 
 
@@ -69,11 +81,20 @@ class _Reading:
     def of(scatter: Scatter, offset: Probabilities) -> "_Reading":
         own = np.eye(len(offset))
         mean, apart = own - offset, own - scatter.sigma
-        squares = scatter.noise + mean[:, :, None] * mean[:, None, :] + scatter.gamma * apart[:, :, None] * apart[:, None, :]
+        squares = (
+            scatter.noise
+            + mean[:, :, None] * mean[:, None, :]
+            + scatter.gamma * apart[:, :, None] * apart[:, None, :]
+        )
         return _Reading(offset, mean, squares)
 
     def moved(self, by: float) -> Probabilities:
         """E[(x + by offset)(x + by offset)' | class]."""
         cross = by * self.mean[:, :, None] * self.offset
-        found: Probabilities = self.squares + cross + np.swapaxes(cross, 1, 2) + by**2 * np.outer(self.offset, self.offset)
+        found: Probabilities = (
+            self.squares
+            + cross
+            + np.swapaxes(cross, 1, 2)
+            + by**2 * np.outer(self.offset, self.offset)
+        )
         return found

@@ -13,9 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.attribute import NOT_APPLICABLE, few
-from lopub.contract.domain import Attribute, Binned, Boolean, Clique, Dated, Domain, IntegerRange, TickList
+from lopub.contract.domain import (
+    Attribute,
+    Binned,
+    Boolean,
+    Clique,
+    Dated,
+    Domain,
+    IntegerRange,
+    TickList,
+)
 from lopub.errors import DomainError
-from lopub.inference.expressions import Atom, Conjunction, Literal, Negation, Tree, comparisons, written
+from lopub.inference.expressions import (
+    Atom,
+    Conjunction,
+    Literal,
+    Negation,
+    Tree,
+    comparisons,
+    written,
+)
 from lopub.inference.joint import Probabilities, product_of
 from lopub.inference.linear import Grouping
 
@@ -50,7 +67,9 @@ def question(trees: Sequence[Tree], domain: Domain, spelt_out: Iterable[str] = (
     clique = tuple(sorted({position_of(domain, name) for name in named} | whole))
     attributes = [domain.attributes[position] for position in clique]
     asked = [[c for c in _distinct(trees) if c.name == attribute.name] for attribute in attributes]
-    axes = [_Axis.of(a, own, p in whole) for a, own, p in zip(attributes, asked, clique, strict=True)]
+    axes = [
+        _Axis.of(a, own, p in whole) for a, own, p in zip(attributes, asked, clique, strict=True)
+    ]
     _check_size(axes)
     weights = tuple(_weighed(tree, axes) for tree in trees)
     assumptions = tuple(dict.fromkeys(text for axis in axes for text in axis.assumptions))
@@ -61,12 +80,19 @@ def position_of(domain: Domain, name: str) -> int:
     """Where an attribute stands; a name that is not there gets the nearest one that is."""
     if name in domain:
         return domain.position(name)
-    if options := next((one.options for one in domain.questions if isinstance(one, TickList) and one.name == name), ()):
+    if options := next(
+        (one.options for one in domain.questions if isinstance(one, TickList) and one.name == name),
+        (),
+    ):
         shown = " or ".join(written(option.name) for option in options[:2])
-        raise DomainError(f"{_shown(name)} is a list, of which each option is asked for by itself, such as {shown}")
+        raise DomainError(
+            f"{_shown(name)} is a list, of which each option is asked for by itself, such as {shown}"
+        )
     if near := _nearest(name, domain.names):
         raise DomainError(f"there is no attribute {_shown(name)}; did you mean {written(near)}?")
-    raise DomainError(f"there is no attribute {_shown(name)}; the {len(domain)} attributes are {few(domain.names)}")
+    raise DomainError(
+        f"there is no attribute {_shown(name)}; the {len(domain)} attributes are {few(domain.names)}"
+    )
 
 
 def _distinct(trees: Sequence[Tree]) -> list[Atom]:
@@ -100,7 +126,9 @@ class _Axis:
     @staticmethod
     def of(attribute: Attribute, asked: Sequence[Atom], spelt_out: bool) -> "_Axis":
         pieces = _Pieces.of(attribute, asked)
-        held = np.array([pieces.holds(comparison) for comparison in asked], dtype=bool).reshape(len(asked), len(pieces.owners))
+        held = np.array([pieces.holds(comparison) for comparison in asked], dtype=bool).reshape(
+            len(asked), len(pieces.owners)
+        )
         of_kind, kind = _kinds(held)
         mixture, classes = np.zeros((attribute.size, len(of_kind))), np.arange(attribute.size)
         np.add.at(mixture, (pieces.owners, kind), pieces.shares)
@@ -121,7 +149,9 @@ def _kinds(held: Truth) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return of_kind, kind.reshape(-1)
 
 
-def _classes(owners: NDArray[np.intp], kind: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _classes(
+    owners: NDArray[np.intp], kind: NDArray[np.intp], size: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Candidates of one kind are a class; one that is in several pieces is a class of its own. The class of each candidate, and
     a candidate of each class."""
     of_owner = np.empty(size, dtype=np.intp)
@@ -152,14 +182,22 @@ class _Pieces:
             return _Pieces._of_bins(attribute, asked)
         ends, texts = np.full(n, np.nan), []
         if isinstance(attribute, IntegerRange):
-            ends[: len(attribute.answer_texts)] = np.arange(attribute.minimum, attribute.maximum + 1)
+            ends[: len(attribute.answer_texts)] = np.arange(
+                attribute.minimum, attribute.maximum + 1
+            )
             texts = _outside(attribute.name, asked, attribute.minimum, attribute.maximum)
         return _Pieces(attribute, np.arange(n), np.ones(n), ends, tuple(texts))
 
     @staticmethod
     def _of_bins(attribute: Binned, asked: Sequence[Atom]) -> "_Pieces":
         edges = np.array(attribute.bounds)
-        numbers = [v.value for c in asked if c.sign in ("<", "<=", ">", ">=") for v in c.values if isinstance(v.value, float)]
+        numbers = [
+            v.value
+            for c in asked
+            if c.sign in ("<", "<=", ">", ">=")
+            for v in c.values
+            if isinstance(v.value, float)
+        ]
         cuts = sorted({x for x in numbers if edges[0] < x < edges[-1]} - set(attribute.bounds))
         _check_ends(attribute, cuts)
         ends = np.array(sorted({*attribute.bounds[1:], *cuts}))
@@ -171,7 +209,9 @@ class _Pieces:
         texts = [_even(attribute, int(np.searchsorted(edges, cut)) - 1) for cut in cuts]
         texts += [_at_edge(attribute, c) for c in asked if _asks_at_edge(attribute, c)]
         texts += _outside(attribute.name, asked, attribute.bounds[0], attribute.bounds[-1])
-        others = np.arange(len(attribute.answer_texts), attribute.size)  # a missing answer, or none that applies
+        others = np.arange(
+            len(attribute.answer_texts), attribute.size
+        )  # a missing answer, or none that applies
         owners, shares = np.append(owners, others), np.append(shares, np.ones(len(others)))
         ends = np.append(ends, np.full(len(others), np.nan))
         return _Pieces(attribute, owners, shares, ends, tuple(dict.fromkeys(texts)))
@@ -188,23 +228,34 @@ class _Pieces:
 
     def _alone(self) -> Truth:
         if not isinstance(self.attribute, Boolean):
-            raise DomainError(f"attribute {self.attribute.name!r} is not true or false; compare it with a value, or use in")
+            raise DomainError(
+                f"attribute {self.attribute.name!r} is not true or false; compare it with a value, or use in"
+            )
         yes: Truth = self.owners == self.attribute.index(True)
         return yes
 
     def _ordered(self, sign: str, value: Literal) -> Truth:
         attribute = self.attribute
         if not attribute.ordered:
-            raise DomainError(f"attribute {attribute.name!r} has no order, so {sign} says nothing of it; use == or in")
+            raise DomainError(
+                f"attribute {attribute.name!r} has no order, so {sign} says nothing of it; use == or in"
+            )
         if isinstance(attribute, Binned | IntegerRange):
             if not isinstance(value.value, float):
-                raise DomainError(f"attribute {attribute.name!r} is a number; compare it with one, not with {_shown(value.text)}")
+                raise DomainError(
+                    f"attribute {attribute.name!r} is a number; compare it with one, not with {_shown(value.text)}"
+                )
             places, limit = self.ends, value.value
-            if isinstance(attribute, Binned):  # a piece ends where it is cut, and that number belongs to it
+            if isinstance(
+                attribute, Binned
+            ):  # a piece ends where it is cut, and that number belongs to it
                 sign = {"<": "<=", ">=": ">"}.get(sign, sign)
         else:
             answered = self.owners < len(attribute.answer_texts)
-            places, limit = np.where(answered, self.owners.astype(np.float64), np.nan), float(_index(attribute, value))
+            places, limit = (
+                np.where(answered, self.owners.astype(np.float64), np.nan),
+                float(_index(attribute, value)),
+            )
         compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[sign]
         held: Truth = compare(places, limit)  # nothing holds of NaN
         if isinstance(attribute, Binned) and sign == ">" and limit <= attribute.bounds[0]:
@@ -218,16 +269,28 @@ def _check_ends(attribute: Binned, cuts: Sequence[float]) -> None:
     for cut in cuts:
         if not known[0] <= cut <= known[-1]:
             side, edge = ("below", known[0]) if cut < known[0] else ("above", known[-1])
-            raise DomainError(f"attribute {attribute.name!r} is one bin {side} {edge:g}, so nothing is known about {cut:g}")
+            raise DomainError(
+                f"attribute {attribute.name!r} is one bin {side} {edge:g}, so nothing is known about {cut:g}"
+            )
 
 
 def _outside(name: str, asked: Sequence[Atom], least: float, most: float) -> list[str]:
     """What is taken for granted where a comparison asks beyond all numbers that can be reported: nobody is there."""
     limits = [
-        (c.sign, v.value) for c in asked if c.sign in ("<", "<=", ">", ">=") for v in c.values if isinstance(v.value, float)
+        (c.sign, v.value)
+        for c in asked
+        if c.sign in ("<", "<=", ">", ">=")
+        for v in c.values
+        if isinstance(v.value, float)
     ]
-    beyond = any(x < least or x > most or (sign, x) in (("<", least), (">", most)) for sign, x in limits)
-    return [f"nobody's {name} lies outside {least:g} to {most:g}, as no other number can be reported"] if beyond else []
+    beyond = any(
+        x < least or x > most or (sign, x) in (("<", least), (">", most)) for sign, x in limits
+    )
+    return (
+        [f"nobody's {name} lies outside {least:g} to {most:g}, as no other number can be reported"]
+        if beyond
+        else []
+    )
 
 
 def _even(attribute: Binned, number: int) -> str:
@@ -248,9 +311,19 @@ def _at_edge(attribute: Binned, comparison: Atom) -> str:
 def _index(attribute: Attribute, value: Literal) -> int:
     """The candidate that a value stands for; one that is not there gets the nearest that is."""
     if not value.text and not attribute.missing:
-        whom, hint = (" whom it concerns", f"; for all others, ask for {NOT_APPLICABLE!r}") if attribute.only_if else ("", "")
-        raise DomainError(f"attribute {attribute.name!r} is answered by everybody{whom}, so null is none of its values{hint}")
-    if isinstance(attribute, Binned) and value.value is not None and value.text not in attribute.texts:
+        whom, hint = (
+            (" whom it concerns", f"; for all others, ask for {NOT_APPLICABLE!r}")
+            if attribute.only_if
+            else ("", "")
+        )
+        raise DomainError(
+            f"attribute {attribute.name!r} is answered by everybody{whom}, so null is none of its values{hint}"
+        )
+    if (
+        isinstance(attribute, Binned)
+        and value.value is not None
+        and value.text not in attribute.texts
+    ):
         shown = _nearest(value.text, attribute.answer_texts) or attribute.answer_texts[0]
         raise DomainError(
             f"attribute {attribute.name!r} is known in bins; ask for a range with <= and >, or for a bin such as {shown!r}"
@@ -266,7 +339,9 @@ def _index(attribute: Attribute, value: Literal) -> int:
         near = _nearest(value.text, texts) if value.text else None
         if near is None or isinstance(attribute, IntegerRange):
             raise DomainError(f"{error}, got {_shown(value.text)}") from None
-        raise DomainError(f"attribute {attribute.name!r} has no value {_shown(value.text)}; did you mean {near!r}?") from None
+        raise DomainError(
+            f"attribute {attribute.name!r} has no value {_shown(value.text)}; did you mean {near!r}?"
+        ) from None
 
 
 def _whole_text(attribute: Attribute, value: Literal) -> str:
@@ -285,7 +360,9 @@ def _whole_text(attribute: Attribute, value: Literal) -> str:
 def _check_size(axes: Sequence[_Axis]) -> None:
     cells = int(np.prod([float(max(axis.mixture.shape)) for axis in axes]))
     if cells > MOST_CELLS:
-        raise DomainError(f"the question tells {cells:,} combinations of answers apart; at most {MOST_CELLS:,} can be looked at")
+        raise DomainError(
+            f"the question tells {cells:,} combinations of answers apart; at most {MOST_CELLS:,} can be looked at"
+        )
 
 
 def _weighed(tree: Tree, axes: Sequence[_Axis]) -> Probabilities:

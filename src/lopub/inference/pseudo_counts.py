@@ -56,7 +56,9 @@ class PseudoCounts(KeptCell):
 
     def step(self, joint: Probabilities, *, exact: bool = False) -> tuple[float, Probabilities]:
         """A cell that was seen less often than noise alone shows it gives nobody away."""
-        return KeptCell(self.axes, self.shape, np.maximum(self.counts, 0), self.keeps).step(joint, exact=exact)
+        return KeptCell(self.axes, self.shape, np.maximum(self.counts, 0), self.keeps).step(
+            joint, exact=exact
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +72,11 @@ class Averaged:
 
 
 def averaged(
-    part: PseudoCounts, prior: Probabilities, *, caution: float = 0.0, possible: NDArray[np.bool_] | None = None
+    part: PseudoCounts,
+    prior: Probabilities,
+    *,
+    caution: float = 0.0,
+    possible: NDArray[np.bool_] | None = None,
 ) -> Averaged:
     """The prior and the fits of all strengths towards it, each weighted by how well it explains held-out reports.
 
@@ -80,7 +86,9 @@ def averaged(
     near = prior.reshape(-1)[cells]
     scores, fits = np.empty(len(STRENGTHS)), np.empty((len(STRENGTHS), near.size))
     counts = np.ascontiguousarray(part.counts[:, 0, cells], dtype=np.float64)
-    fit_strengths(counts, part.reports.astype(np.float64), part.offset, near, STRENGTHS, scores, fits)
+    fit_strengths(
+        counts, part.reports.astype(np.float64), part.offset, near, STRENGTHS, scores, fits
+    )
     evidence = np.append(scores - caution, 0.0)
     weights = np.exp(evidence - evidence.max())
     joint = np.zeros(prior.size)

@@ -33,7 +33,9 @@ class Asking(ABC):
         """The attributes that questions are about, in the campaign's order."""
 
     @abstractmethod
-    def found(self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Grounds | str:
+    def found(
+        self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None
+    ) -> Grounds | str:
         """The shares of the question's cells, or why there are none. contrast: what the question weighs the cells with.
         condition: those of whom it asks."""
 
@@ -45,7 +47,9 @@ class Asking(ABC):
         text, tree = f"P({expression}{_among(given)})", parsed(expression)
         if given is None:
             asked = question([tree], self.asked_domain)
-            return self._told(text, asked, asked.weights[0], lambda found: found.share(asked.weights[0]))
+            return self._told(
+                text, asked, asked.weights[0], lambda found: found.share(asked.weights[0])
+            )
         condition = parsed(given)
         asked = question([Conjunction((tree, condition)), condition], self.asked_domain)
         both, whole = asked.weights
@@ -58,17 +62,29 @@ class Asking(ABC):
         attribute = self._number(name)
         ends = _ends(attribute)
         if not np.isfinite([ends[0][0], ends[1][-1]]).all():
-            raise DomainError(f"attribute {name!r} has a bin without an end, so its mean cannot be known; ask for a quantile")
+            raise DomainError(
+                f"attribute {name!r} has a bin without an end, so its mean cannot be known; ask for a quantile"
+            )
         asked, axis, whole = self._among_answered(attribute, given)
         lowest, highest = (whole * _along(asked, axis, _padded(attribute, own)) for own in ends)
 
         def among(found: Grounds) -> Estimate:
-            low, middle, high = (found.ratio(side, whole) for side in (lowest, (lowest + highest) / 2, highest))
-            value, *bounds = np.clip([middle.value, low.low, high.high], ends[0][0], ends[1][-1]).tolist()
+            low, middle, high = (
+                found.ratio(side, whole) for side in (lowest, (lowest + highest) / 2, highest)
+            )
+            value, *bounds = np.clip(
+                [middle.value, low.low, high.high], ends[0][0], ends[1][-1]
+            ).tolist()
             return Estimate(value, middle.standard_error, *bounds)
 
-        answer = self._told(f"mean of {name}{_among(given)}", asked, (lowest + highest) / 2, among, whole)
-        return _assuming(answer, attribute, f"{name} is in the middle of its bin, on which the interval does not rely")
+        answer = self._told(
+            f"mean of {name}{_among(given)}", asked, (lowest + highest) / 2, among, whole
+        )
+        return _assuming(
+            answer,
+            attribute,
+            f"{name} is in the middle of its bin, on which the interval does not rely",
+        )
 
     def quantile(self, name: str, level: float, *, given: str | None = None) -> Answer:
         """The number that this share of those who answered does not exceed; with `given`, among those of whom that holds. The
@@ -78,21 +94,36 @@ class Asking(ABC):
         attribute = self._number(name)
         asked, axis, whole = self._among_answered(attribute, given)
         numbers = np.arange(attribute.size)
-        upto = [whole * _along(asked, axis, numbers <= end) for end in range(len(attribute.answer_texts) - 1)]
+        upto = [
+            whole * _along(asked, axis, numbers <= end)
+            for end in range(len(attribute.answer_texts) - 1)
+        ]
 
         def among(found: Grounds) -> Estimate:
-            return _quantile(attribute, level, [found.share_among(weights, whole) for weights in upto])
+            return _quantile(
+                attribute, level, [found.share_among(weights, whole) for weights in upto]
+            )
 
         middle = upto[len(upto) // 2] if upto else whole
-        answer = self._told(f"quantile {level:g} of {name}{_among(given)}", asked, middle, among, whole)
-        return _assuming(answer, attribute, f"{name} is spread evenly within its bins, on which the interval does not rely")
+        answer = self._told(
+            f"quantile {level:g} of {name}{_among(given)}", asked, middle, among, whole
+        )
+        return _assuming(
+            answer,
+            attribute,
+            f"{name} is spread evenly within its bins, on which the interval does not rely",
+        )
 
     def table(self, *names: str, given: str | None = None) -> AnswerTable:
         """The share of every combination of answers to some attributes, each with its own interval; with `given`, among those of
         whom that holds."""
         attributes = self._tabled(names)
         asked = question([] if given is None else [parsed(given)], self.asked_domain, names)
-        whole = asked.weights[0] if given is not None else np.ones(tuple(own.n_classes for own in asked.groupings))
+        whole = (
+            asked.weights[0]
+            if given is not None
+            else np.ones(tuple(own.n_classes for own in asked.groupings))
+        )
         axes = [self._axis(asked, name) for name in names]
         found, cells = self.found(asked, whole, None if given is None else whole), {}
         for numbers in product(*(range(attribute.size) for attribute in attributes)):
@@ -100,10 +131,19 @@ class Asking(ABC):
                 _along(asked, axis, np.arange(asked.groupings[axis].n_classes) == i)
                 for axis, i in zip(axes, numbers, strict=True)
             ]
-            values = tuple(attribute.texts[i] for attribute, i in zip(attributes, numbers, strict=True))
-            text = " and ".join(f"{name} == {value!r}" for name, value in zip(names, values, strict=True))
+            values = tuple(
+                attribute.texts[i] for attribute, i in zip(attributes, numbers, strict=True)
+            )
+            text = " and ".join(
+                f"{name} == {value!r}" for name, value in zip(names, values, strict=True)
+            )
             cells[values] = _cell(
-                f"P({text}{_among(given)})", asked, found, whole * np.prod(np.broadcast_arrays(*chosen), axis=0), whole, given
+                f"P({text}{_among(given)})",
+                asked,
+                found,
+                whole * np.prod(np.broadcast_arrays(*chosen), axis=0),
+                whole,
+                given,
             )
         return AnswerTable(tuple(names), given, cells)
 
@@ -118,14 +158,22 @@ class Asking(ABC):
         condition: Probabilities | None = None,
     ) -> Answer:
         """What is found, or why not. numerator, condition: what the question is the ratio of, or the former alone."""
-        contrast = numerator if condition is None else numerator - _usual(asked, numerator, condition) * condition
+        contrast = (
+            numerator
+            if condition is None
+            else numerator - _usual(asked, numerator, condition) * condition
+        )
         found = self.found(asked, contrast, condition)
         if isinstance(found, str):
             return _refused(text, asked, found)
         if condition is not None and not found.is_known(condition):
             return _refused(text, asked, _why_unknown(found, condition), found.n_reports)
         told = tell(found)
-        return _answer(text, asked, found, told) if np.isfinite(told.value) else _refused(text, asked, BEYOND, found.n_reports)
+        return (
+            _answer(text, asked, found, told)
+            if np.isfinite(told.value)
+            else _refused(text, asked, BEYOND, found.n_reports)
+        )
 
     def _axis(self, asked: Question, name: str) -> int:
         return asked.clique.index(position_of(self.asked_domain, name))
@@ -146,12 +194,23 @@ class Asking(ABC):
             raise DomainError(f"a table may have {MOST_TABLE_CELLS:,} cells, got {cells:,}")
         return attributes
 
-    def _among_answered(self, attribute: Number, given: str | None) -> tuple[Question, int, Probabilities]:
+    def _among_answered(
+        self, attribute: Number, given: str | None
+    ) -> tuple[Question, int, Probabilities]:
         """The question with all answers of an attribute told apart, its axis, and who has the condition and answered."""
-        asked = question([] if given is None else [parsed(given)], self.asked_domain, [attribute.name])
-        axis, shape = self._axis(asked, attribute.name), tuple(own.n_classes for own in asked.groupings)
+        asked = question(
+            [] if given is None else [parsed(given)], self.asked_domain, [attribute.name]
+        )
+        axis, shape = (
+            self._axis(asked, attribute.name),
+            tuple(own.n_classes for own in asked.groupings),
+        )
         whole = np.ones(shape) if given is None else asked.weights[0]
-        return asked, axis, whole * _along(asked, axis, np.arange(attribute.size) < len(attribute.answer_texts))
+        return (
+            asked,
+            axis,
+            whole * _along(asked, axis, np.arange(attribute.size) < len(attribute.answer_texts)),
+        )
 
 
 TOO_RARE = "the condition's probability is within three standard errors of zero, so that nothing can be said about such people"
@@ -184,7 +243,10 @@ def _along(asked: Question, axis: int, values: NDArray[np.bool_] | Probabilities
 
 
 def _answer(text: str, asked: Question, found: Grounds, told: Estimate) -> Answer:
-    low, high, error = (None if np.isnan(figure) else float(figure) for figure in (told.low, told.high, told.standard_error))
+    low, high, error = (
+        None if np.isnan(figure) else float(figure)
+        for figure in (told.low, told.high, told.standard_error)
+    )
     return Answer(
         question=text,
         estimate=float(told.value),
@@ -194,19 +256,32 @@ def _answer(text: str, asked: Question, found: Grounds, told: Estimate) -> Answe
         n_informative=found.n_reports,
         how=found.how,
         reason=found.reason,
-        assumptions=(*asked.assumptions, *([BY_THE_RULES] if found.possible is not None and told.low == told.high else [])),
+        assumptions=(
+            *asked.assumptions,
+            *([BY_THE_RULES] if found.possible is not None and told.low == told.high else []),
+        ),
     )
 
 
 def _refused(text: str, asked: Question, reason: str, n_informative: int = 0) -> Answer:
     nothing = dict.fromkeys(("estimate", "low", "high", "standard_error"))
     return Answer(
-        question=text, **nothing, n_informative=n_informative, how="refused", reason=reason, assumptions=asked.assumptions
+        question=text,
+        **nothing,
+        n_informative=n_informative,
+        how="refused",
+        reason=reason,
+        assumptions=asked.assumptions,
     )
 
 
 def _cell(
-    text: str, asked: Question, found: Grounds | str, weights: Probabilities, whole: Probabilities, given: str | None
+    text: str,
+    asked: Question,
+    found: Grounds | str,
+    weights: Probabilities,
+    whole: Probabilities,
+    given: str | None,
 ) -> Answer:
     if isinstance(found, str):
         return _refused(text, asked, found)
@@ -234,7 +309,11 @@ def _padded(attribute: Number, ends: Probabilities) -> Probabilities:
 
 
 def _assuming(answer: Answer, attribute: Number, what: str) -> Answer:
-    return replace(answer, assumptions=(*answer.assumptions, what)) if isinstance(attribute, Binned) else answer
+    return (
+        replace(answer, assumptions=(*answer.assumptions, what))
+        if isinstance(attribute, Binned)
+        else answer
+    )
 
 
 def _quantile(attribute: Number, level: float, upto: Sequence[Estimate]) -> Estimate:
@@ -249,4 +328,6 @@ def _quantile(attribute: Number, level: float, upto: Sequence[Estimate]) -> Esti
         return Estimate(value, np.nan, np.nan, np.nan)
     reached = np.array([*(one.high for one in upto), 1.0]) >= level - ROUNDING
     passed = np.array([*(one.low for one in upto), 1.0]) >= level - ROUNDING
-    return Estimate(value, np.nan, float(below[int(np.argmax(reached))]), float(above[int(np.argmax(passed))]))
+    return Estimate(
+        value, np.nan, float(below[int(np.argmax(reached))]), float(above[int(np.argmax(passed))])
+    )

@@ -67,37 +67,62 @@ def share_among(
     deviations: standard errors that the interval reaches to either side."""
     a, b = _sides(pooled, both, condition, aside)
     usual, part = _usual(pooled, both, condition), aside.weight
-    seconds = [pooled.second(both, both), pooled.second(both, condition), pooled.second(condition, condition)]
+    seconds = [
+        pooled.second(both, both),
+        pooled.second(both, condition),
+        pooled.second(condition, condition),
+    ]
     # The variance of a - x b if x were true: each second moment among those with both, with the condition alone, and without it,
     # in the shares that x gives.
-    among = [[_mean(second, pooled, cells) for second in seconds] for cells in (both, condition - both, 1 - condition)]
+    among = [
+        [_mean(second, pooled, cells) for second in seconds]
+        for cells in (both, condition - both, 1 - condition)
+    ]
     known, taken = min(max(b, 0.0), 1.0), usual * part
     yes, no, rest = (_second(moments, taken, 1 - part) for moments in among)
-    variance = known * (no + X * (yes - no)) + (1 - known) * rest - pooled.inverse * known**2 * _squared(taken, part)
+    variance = (
+        known * (no + X * (yes - no))
+        + (1 - known) * rest
+        - pooled.inverse * known**2 * _squared(taken, part)
+    )
     return _between(a, b, variance + part**2 * aside.variance * _squared(usual, 1.0), deviations)
 
 
-def ratio(pooled: Pooled, numerator: Probabilities, denominator: Probabilities, aside: Aside = NOTHING_ASIDE) -> Estimate:
+def ratio(
+    pooled: Pooled,
+    numerator: Probabilities,
+    denominator: Probabilities,
+    aside: Aside = NOTHING_ASIDE,
+) -> Estimate:
     """A ratio of any two weighted sums, such as a mean among those who have a condition (Fieller 1954)."""
     a, b = _sides(pooled, numerator, denominator, aside)
     usual, part = _usual(pooled, numerator, denominator), aside.weight
     first, other = numerator - usual * part * denominator, (1 - part) * denominator
     alone = part**2 * aside.variance
-    aa, bb = pooled.covariance(first, first) + usual**2 * alone, pooled.covariance(other, other) + alone
+    aa, bb = (
+        pooled.covariance(first, first) + usual**2 * alone,
+        pooled.covariance(other, other) + alone,
+    )
     return fieller(a, b, aa, pooled.covariance(first, other) + usual * alone, bb)
 
 
 def _usual(pooled: Pooled, numerator: Probabilities, denominator: Probabilities) -> float:
     """The ratio if all candidates were equally likely."""
-    return float((numerator * pooled.evenly).sum() / max(float((denominator * pooled.evenly).sum()), TINY))
+    return float(
+        (numerator * pooled.evenly).sum() / max(float((denominator * pooled.evenly).sum()), TINY)
+    )
 
 
-def _sides(pooled: Pooled, numerator: Probabilities, denominator: Probabilities, aside: Aside) -> tuple[float, float]:
+def _sides(
+    pooled: Pooled, numerator: Probabilities, denominator: Probabilities, aside: Aside
+) -> tuple[float, float]:
     """Numerator and denominator of a ratio. What is said aside of the condition goes into the latter, and in the usual ratio into
     the former, because the reports about the whole question err in both alike."""
     own = float((denominator * pooled.shares).sum())
     moved = aside.weight * (aside.value - own)
-    return float((numerator * pooled.shares).sum()) + _usual(pooled, numerator, denominator) * moved, own + moved
+    return float((numerator * pooled.shares).sum()) + _usual(
+        pooled, numerator, denominator
+    ) * moved, own + moved
 
 
 def fieller(a: float, b: float, aa: float, ab: float, bb: float) -> Estimate:
@@ -113,7 +138,9 @@ def is_known(pooled: Pooled, condition: Probabilities, aside: Aside = NOTHING_AS
     """Whether the probability of a condition is far enough above zero to be divided by."""
     part = aside.weight
     value = (1 - part) * float((condition * pooled.shares).sum()) + part * aside.value
-    variance = (1 - part) ** 2 * max(pooled.covariance(condition, condition), 0.0) + part**2 * aside.variance
+    variance = (1 - part) ** 2 * max(
+        pooled.covariance(condition, condition), 0.0
+    ) + part**2 * aside.variance
     return bool(value > LEAST_CONDITION * np.sqrt(variance))
 
 
@@ -124,13 +151,17 @@ def _mean(values: Probabilities, pooled: Pooled, weights: Probabilities) -> floa
     return float((values * within).sum()) / total if total > 0 else 0.0
 
 
-def _between(numerator: float, denominator: float, variance: Polynomial, deviations: float = INTERVAL) -> Estimate:
+def _between(
+    numerator: float, denominator: float, variance: Polynomial, deviations: float = INTERVAL
+) -> Estimate:
     """A share that is a ratio. variance: of numerator - x denominator, if x were the share. The interval holds all shares that
     are not refuted; where noise has carried the ratio so far out of 0 to 1 that all are, those near the end that it passed."""
     value = min(max(numerator / denominator, 0.0), 1.0)
     ends = _unrefuted(_squared(numerator, denominator) - deviations**2 * variance)
     if ends is None:
-        ends = _unrefuted(_squared(denominator * value, denominator) - deviations**2 * variance) or (value, value)
+        ends = _unrefuted(
+            _squared(denominator * value, denominator) - deviations**2 * variance
+        ) or (value, value)
     error = float(np.sqrt(max(float(variance(value)), 0.0))) / denominator
     return Estimate(value, error, min(ends[0], value), max(ends[1], value))
 
@@ -138,7 +169,9 @@ def _between(numerator: float, denominator: float, variance: Polynomial, deviati
 def _second(moments: Sequence[float], at: float, slope: float) -> Polynomial:
     """The second moment of t - y s, with y = at + slope x. moments: of t t, of t s, and of s s."""
     one, two, three = moments
-    return Polynomial([one - 2 * at * two + at**2 * three, 2 * slope * (at * three - two), slope**2 * three])
+    return Polynomial(
+        [one - 2 * at * two + at**2 * three, 2 * slope * (at * three - two), slope**2 * three]
+    )
 
 
 def _squared(numerator: float, denominator: float) -> Polynomial:
@@ -149,7 +182,9 @@ def _squared(numerator: float, denominator: float) -> Polynomial:
 def _unrefuted(excess: Polynomial) -> tuple[float, float] | None:
     """The least and the largest share at which a polynomial is not positive."""
     found = np.asarray(excess.roots(), dtype=np.complex128)
-    roots = found.real[(np.abs(found.imag) < ROUNDING) & (found.real > 0) & (found.real < 1)].tolist()
+    roots = found.real[
+        (np.abs(found.imag) < ROUNDING) & (found.real > 0) & (found.real < 1)
+    ].tolist()
     places = [0.0, *sorted(roots), 1.0]
     inside = [(low, high) for low, high in pairwise(places) if excess((low + high) / 2) <= 0]
     return (inside[0][0], inside[-1][1]) if inside else None

@@ -16,7 +16,15 @@ from lopub.contract.mechanism import Law
 from lopub.errors import CampaignError, NeedsReports
 from lopub.inference.answer_shares import likeliest_shares
 from lopub.inference.contingency import Contingency
-from lopub.inference.em import MOST_EVALUATIONS, ROUNDING, STALLED, TOLERANCE, em_map, run_accelerated, settled
+from lopub.inference.em import (
+    MOST_EVALUATIONS,
+    ROUNDING,
+    STALLED,
+    TOLERANCE,
+    em_map,
+    run_accelerated,
+    settled,
+)
 from lopub.inference.evidence import Evidence, Part
 from lopub.inference.factorised import Factorised, Overlaps, overlaps_of
 from lopub.inference.joint import Probabilities
@@ -95,11 +103,17 @@ class Reader(ABC):
 
     def counted_parts(self, counts: Counts, clique: Clique) -> Iterator[Part]:
         """What counts alone say about the clique."""
-        raise NeedsReports("counts of bits are not enough for a likelihood; give the reports, or use method moments")
+        raise NeedsReports(
+            "counts of bits are not enough for a likelihood; give the reports, or use method moments"
+        )
 
     def counted_marginal(self, counted: "CountsAlone", position: int) -> Probabilities:
         """The marginal of an attribute from counts alone."""
-        return self.marginal(counted, position) if counted.has_likelihood else counted.moments.marginal(position)
+        return (
+            self.marginal(counted, position)
+            if counted.has_likelihood
+            else counted.moments.marginal(position)
+        )
 
     def check_counts(self, counts: Counts, clique: Clique) -> None:
         """Refuse a clique whose counts say less than its reports would."""
@@ -128,7 +142,11 @@ class Reader(ABC):
         """Of a marginal's shares. From counts of jointly randomized bits, and where views have too many cells for their
         information, that of the linear estimate, which is the wider one."""
         alone = (position,)
-        information = basis.summary(alone).information(marginal) if basis.has_likelihood else basis.moments.information(alone)
+        information = (
+            basis.summary(alone).information(marginal)
+            if basis.has_likelihood
+            else basis.moments.information(alone)
+        )
         if information is not None:
             return free_covariance(information)
         knows = basis.campaign.jointly and basis.moments.knows(alone)
@@ -140,7 +158,9 @@ def reader_of(campaign: Campaign) -> Reader:
     """The reader of a campaign's reports."""
     name = form_of(campaign).name
     if name not in Reader.known:
-        raise CampaignError(f"nobody reads counts of {name!r}; subclass lopub.inference.readers.Reader for them")
+        raise CampaignError(
+            f"nobody reads counts of {name!r}; subclass lopub.inference.readers.Reader for them"
+        )
     return Reader.known[name]
 
 
@@ -148,8 +168,17 @@ def likeliest(evidence: Evidence) -> Probabilities:
     """The marginal that explains the evidence best."""
     start = np.full(evidence.shape, 1 / evidence.shape[0])
     slack = ROUNDING * evidence.n_reports
-    found = run_accelerated(em_map(evidence), start, tolerance=TOLERANCE, most=MOST_EVALUATIONS, slack=slack, patience=STALLED)
-    return settled(em_map(evidence, exact=True), found, tolerance=TOLERANCE, most=MOST_EVALUATIONS).joint
+    found = run_accelerated(
+        em_map(evidence),
+        start,
+        tolerance=TOLERANCE,
+        most=MOST_EVALUATIONS,
+        slack=slack,
+        patience=STALLED,
+    )
+    return settled(
+        em_map(evidence, exact=True), found, tolerance=TOLERANCE, most=MOST_EVALUATIONS
+    ).joint
 
 
 # ---- answers
@@ -162,11 +191,20 @@ class AnswerReader(Reader):
     prefers_counts: ClassVar[bool] = True
 
     def parts(self, reports: "Reports", clique: Clique) -> Iterator[Part]:
-        return _counted_parts(reports.counts, clique) if len(clique) <= 2 else _answer_parts(reports, clique)
+        return (
+            _counted_parts(reports.counts, clique)
+            if len(clique) <= 2
+            else _answer_parts(reports, clique)
+        )
 
     def marginal(self, basis: "Basis", position: int) -> Probabilities:
-        tables = {noise: table.sum(axis=0) for noise, table in _tables(basis.counts, (position,)).items()}
-        keeps = [bulk_of(basis.campaign.mechanism).keep(basis.campaign, position, noise) for noise in tables]
+        tables = {
+            noise: table.sum(axis=0) for noise, table in _tables(basis.counts, (position,)).items()
+        }
+        keeps = [
+            bulk_of(basis.campaign.mechanism).keep(basis.campaign, position, noise)
+            for noise in tables
+        ]
         return likeliest_shares(np.array(list(tables.values()), dtype=np.float64), np.array(keeps))
 
     def counted_parts(self, counts: Counts, clique: Clique) -> Iterator[Part]:
@@ -175,11 +213,17 @@ class AnswerReader(Reader):
     def counts_say_all(self, campaign: Campaign) -> bool:
         rule, sizes = campaign.view, campaign.domain.sizes
         first = islice(rule.views(sizes), MOST_TRIED)
-        return all(len(view) <= 2 for view in first) and rule.n_tried(sizes, MOST_TRIED) <= MOST_TRIED
+        return (
+            all(len(view) <= 2 for view in first) and rule.n_tried(sizes, MOST_TRIED) <= MOST_TRIED
+        )
 
     def check_counts(self, counts: Counts, clique: Clique) -> None:
-        if len(clique) > 2 and counts.campaign.view.covers_together(clique, counts.campaign.domain.sizes):
-            raise NeedsReports(f"counts hold attributes and pairs; {len(clique)} attributes together need the reports")
+        if len(clique) > 2 and counts.campaign.view.covers_together(
+            clique, counts.campaign.domain.sizes
+        ):
+            raise NeedsReports(
+                f"counts hold attributes and pairs; {len(clique)} attributes together need the reports"
+            )
 
     def linear(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[LinearPart]:
         return answer_parts(basis, clique, groupings)
@@ -192,7 +236,9 @@ class AnswerReader(Reader):
 
     def gain_bounds(self, basis: "Basis", pairs: Sequence[Clique]) -> Probabilities:
         positions = sorted({position for pair in pairs for position in pair})
-        return gain_bounds(basis.counts, pairs, {position: basis.marginal(position) for position in positions})
+        return gain_bounds(
+            basis.counts, pairs, {position: basis.marginal(position) for position in positions}
+        )
 
     def can_refine(self, n_reports: int, n_cells: int) -> bool:
         return True
@@ -218,7 +264,9 @@ def _tables(counts: Counts, clique: Clique) -> dict[int, NDArray[np.int64]]:
     return {noise: counts.tables[clique, noise].counts for noise in counts.noises(clique)}
 
 
-def _parts_of(campaign: Campaign, axes: Clique, clique: Clique, tables: dict[int, NDArray[np.int64]]) -> Iterator[Part]:
+def _parts_of(
+    campaign: Campaign, axes: Clique, clique: Clique, tables: dict[int, NDArray[np.int64]]
+) -> Iterator[Part]:
     """Counts by noise as evidence: one part for all noises jointly, one part a noise separately."""
     used = {noise: table for noise, table in sorted(tables.items()) if table.any()}
     if not used:
@@ -226,13 +274,21 @@ def _parts_of(campaign: Campaign, axes: Clique, clique: Clique, tables: dict[int
     if not campaign.jointly:
         for noise, table in used.items():
             yield Contingency(
-                axes, table, tuple(bulk_of(campaign.mechanism).keep(campaign, position, noise) for position in clique)
+                axes,
+                table,
+                tuple(
+                    bulk_of(campaign.mechanism).keep(campaign, position, noise)
+                    for position in clique
+                ),
             )
         return
     shape = next(iter(used.values())).shape[1:]
     counts = np.stack([table.reshape(N_FOLDS, -1) for table in used.values()], axis=1)
     yield KeptCell(
-        axes, shape, counts, np.array([bulk_of(campaign.mechanism).keep(campaign, clique[0], noise) for noise in used])
+        axes,
+        shape,
+        counts,
+        np.array([bulk_of(campaign.mechanism).keep(campaign, clique[0], noise) for noise in used]),
     )
 
 
@@ -248,7 +304,9 @@ def _answer_parts(reports: "Reports", clique: Clique) -> Iterator[Part]:
             shape = tuple(sizes[clique[axis]] for axis in axes)
             cells = np.ravel_multi_index(tuple(columns[axis][rows] for axis in axes), shape)
             tables = _tables_of(reports, rows, cells, shape)
-            yield from _parts_of(reports.campaign, axes, tuple(clique[axis] for axis in axes), tables)
+            yield from _parts_of(
+                reports.campaign, axes, tuple(clique[axis] for axis in axes), tables
+            )
 
 
 def _tables_of(
@@ -257,7 +315,9 @@ def _tables_of(
     """The reports on these rows as counts per (fold, cell), by noise."""
     n_noises, n_cells = len(reports.answers.noises), int(np.prod(shape))
     place = (reports.answers.noise[rows] * N_FOLDS + reports.folds[rows]) * n_cells + cells
-    counts = np.bincount(place, minlength=n_noises * N_FOLDS * n_cells).reshape(n_noises, N_FOLDS, *shape)
+    counts = np.bincount(place, minlength=n_noises * N_FOLDS * n_cells).reshape(
+        n_noises, N_FOLDS, *shape
+    )
     return dict(zip(reports.answers.noises, counts, strict=True))
 
 
@@ -273,7 +333,11 @@ class ViewReader(Reader):
         return reports.joint_bits.parts(clique)
 
     def summary(self, basis: "Basis", clique: Clique) -> Iterable[Part]:
-        return super().summary(basis, clique) if basis.view_counts is None else basis.view_counts.parts(clique)
+        return (
+            super().summary(basis, clique)
+            if basis.view_counts is None
+            else basis.view_counts.parts(clique)
+        )
 
     def marginal(self, basis: "Basis", position: int) -> Probabilities:
         if basis.view_counts is None:
@@ -311,7 +375,9 @@ class AttributeReader(Reader):
     def pieces(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[Piece]:
         has_reports = basis.has_reports
         return (
-            attribute_pieces(basis.as_reports(), clique, groupings) if has_reports else super().pieces(basis, clique, groupings)
+            attribute_pieces(basis.as_reports(), clique, groupings)
+            if has_reports
+            else super().pieces(basis, clique, groupings)
         )
 
     def shared(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Shared | None:
@@ -339,14 +405,19 @@ def _factorised(reports: "Reports", clique: Clique) -> Iterator[Part]:
             for axis in axes:
                 places = [(number, batch.views[number].index(clique[axis])) for number in chosen]
                 law = batch.channels(chosen[0])[places[0][1]].law()
-                parts = [_overlaps_in(batch, number, at, law, own) for (number, at), own in zip(places, rows, strict=True)]
+                parts = [
+                    _overlaps_in(batch, number, at, law, own)
+                    for (number, at), own in zip(places, rows, strict=True)
+                ]
                 tables.append(parts[0] if len(parts) == 1 else np.concatenate(parts)[order])
                 slopes.append(law.slope)
             starts = reports.fold_starts(rows[0] if len(rows) == 1 else np.concatenate(rows)[order])
             yield Factorised(axes, tuple(tables), tuple(slopes), starts, ALL_FOLDS)
 
 
-def _overlaps_in(batch: ReportBatch, number: int, at: int, law: Law, rows: NDArray[np.int64]) -> Overlaps:
+def _overlaps_in(
+    batch: ReportBatch, number: int, at: int, law: Law, rows: NDArray[np.int64]
+) -> Overlaps:
     """Of one block on these rows of a view; a chunk at a time, because bits spread out take eight times their room."""
     overlaps = np.empty((len(rows), law.n_candidates), dtype=np.uint8)
     for start in range(0, len(rows), CHUNK):

@@ -40,12 +40,16 @@ def likeliest_cells(counts: Vector, offset: float, pseudo: Vector, cells: Vector
             if linear < 0:
                 cells[cell] = (rooted - linear) / (2 * multiplier)
             else:  # the same without taking almost equal numbers from each other
-                cells[cell] = 2 * pseudo[cell] * offset / (linear + rooted) if pseudo[cell] > 0 else 0.0
+                cells[cell] = (
+                    2 * pseudo[cell] * offset / (linear + rooted) if pseudo[cell] > 0 else 0.0
+                )
         total, slope = 0.0, 0.0
         for cell in range(n_cells):
             total += cells[cell]
         for cell in range(n_cells):
-            steepness = 2 * multiplier * cells[cell] + multiplier * offset - counts[cell] - pseudo[cell]
+            steepness = (
+                2 * multiplier * cells[cell] + multiplier * offset - counts[cell] - pseudo[cell]
+            )
             slope += cells[cell] * (cells[cell] + offset) / steepness if cells[cell] > 0 else 0.0
         if abs(total - 1) <= NEAR:
             break
@@ -66,12 +70,23 @@ def likeliest_cells(counts: Vector, offset: float, pseudo: Vector, cells: Vector
 
 @compiled_sums
 def fit_strengths(
-    counts: Matrix, sizes: Vector, offset: float, prior: Vector, strengths: Vector, scores: Vector, fits: Matrix
+    counts: Matrix,
+    sizes: Vector,
+    offset: float,
+    prior: Vector,
+    strengths: Vector,
+    scores: Vector,
+    fits: Matrix,
 ) -> None:
     """For each strength, the fit to all counts, and by how much fits without a fold explain that fold better than the prior does,
     in nats, over all folds. counts: shape (n_folds, cells); sizes: reports of each fold; fits: shape (n_strengths, cells)."""
     n_folds, n_cells = counts.shape
-    totals, training, pseudo, cells = np.zeros(n_cells), np.empty(n_cells), np.empty(n_cells), np.empty(n_cells)
+    totals, training, pseudo, cells = (
+        np.zeros(n_cells),
+        np.empty(n_cells),
+        np.empty(n_cells),
+        np.empty(n_cells),
+    )
     n_reports = 0.0
     for fold in range(n_folds):
         n_reports += sizes[fold]
@@ -88,7 +103,9 @@ def fit_strengths(
                     pseudo[cell] = strengths[number] * (n_reports - sizes[fold]) * prior[cell]
                 likeliest_cells(training, offset, pseudo, cells)
                 for cell in range(n_cells):
-                    score += counts[fold, cell] * np.log((cells[cell] + offset) / (prior[cell] + offset))
+                    score += counts[fold, cell] * np.log(
+                        (cells[cell] + offset) / (prior[cell] + offset)
+                    )
         scores[number] = score
         for cell in range(n_cells):
             pseudo[cell] = strengths[number] * n_reports * prior[cell]

@@ -18,7 +18,9 @@ BLOCK = 2**16
 """Pairs whose tables are laid side by side at once."""
 
 
-def gain_bounds(counts: Counts, pairs: Sequence[Clique], marginals: dict[int, Probabilities]) -> Probabilities:
+def gain_bounds(
+    counts: Counts, pairs: Sequence[Clique], marginals: dict[int, Probabilities]
+) -> Probabilities:
     """Of each pair, in nats, from counts of answers. marginals: of all attributes of the pairs. shape (n_pairs,)."""
     bounds = np.zeros(len(pairs))
     alike: dict[tuple[int, int, int], list[int]] = {}
@@ -29,20 +31,30 @@ def gain_bounds(counts: Counts, pairs: Sequence[Clique], marginals: dict[int, Pr
     for (noise, *_), numbers in sorted(alike.items()):
         for start in range(0, len(numbers), BLOCK):
             block = numbers[start : start + BLOCK]
-            bounds[block] += _of_block(counts, [pairs[number] for number in block], noise, marginals)
+            bounds[block] += _of_block(
+                counts, [pairs[number] for number in block], noise, marginals
+            )
     return bounds
 
 
-def _of_block(counts: Counts, pairs: Sequence[Clique], noise: int, marginals: dict[int, Probabilities]) -> Probabilities:
+def _of_block(
+    counts: Counts, pairs: Sequence[Clique], noise: int, marginals: dict[int, Probabilities]
+) -> Probabilities:
     """Of pairs that are all of one size. What was never seen adds nothing."""
     tables: list[Table] = [counts.tables[pair, noise] for pair in pairs]
     seen = np.stack([table.counts for table in tables]).sum(axis=1).astype(np.float64)
-    expected = np.array([table.n_reports for table in tables])[:, None, None] * _independent(counts, pairs, noise, marginals)
-    found: Probabilities = np.where(seen > 0, seen * np.log(np.maximum(seen, 1) / expected), 0.0).sum(axis=(1, 2))
+    expected = np.array([table.n_reports for table in tables])[:, None, None] * _independent(
+        counts, pairs, noise, marginals
+    )
+    found: Probabilities = np.where(
+        seen > 0, seen * np.log(np.maximum(seen, 1) / expected), 0.0
+    ).sum(axis=(1, 2))
     return found
 
 
-def _independent(counts: Counts, pairs: Sequence[Clique], noise: int, marginals: dict[int, Probabilities]) -> Probabilities:
+def _independent(
+    counts: Counts, pairs: Sequence[Clique], noise: int, marginals: dict[int, Probabilities]
+) -> Probabilities:
     """The chance of seeing each two answers if attributes are independent. shape (n_pairs, size, size)."""
     first, second = (np.stack([marginals[pair[axis]] for pair in pairs]) for axis in (0, 1))
     campaign, n_cells = counts.campaign, first.shape[1] * second.shape[1]

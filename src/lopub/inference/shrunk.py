@@ -8,7 +8,15 @@ from numpy.typing import NDArray
 
 from lopub.inference.climb_kernels import Folds, best_strength, climb
 from lopub.inference.dense import Dense
-from lopub.inference.em import MOST_EVALUATIONS, ROUNDING, TOLERANCE, Result, em_map, run_accelerated, settled
+from lopub.inference.em import (
+    MOST_EVALUATIONS,
+    ROUNDING,
+    TOLERANCE,
+    Result,
+    em_map,
+    run_accelerated,
+    settled,
+)
 from lopub.inference.evidence import EVERY_FOLD, Evidence
 from lopub.inference.joint import Probabilities, product_of, raked
 from lopub.inference.kept_cell import KeptCell
@@ -68,7 +76,10 @@ def shrunk(
 
 
 def _averaged(
-    part: PseudoCounts, prior: Probabilities, marginals: Sequence[Probabilities], possible: NDArray[np.bool_] | None
+    part: PseudoCounts,
+    prior: Probabilities,
+    marginals: Sequence[Probabilities],
+    possible: NDArray[np.bool_] | None,
 ) -> ShrunkFit:
     """The same of pseudo-counts, whose fits are exact: averaged over the strengths."""
     found = averaged(part, prior, caution=CAUTION, possible=possible)
@@ -84,15 +95,31 @@ def chosen_strength(evidence: Evidence, prior: Probabilities) -> tuple[float, fl
     """The strength with the best log-likelihood on held-out reports, its gain over the prior, and a joint to start from."""
     if (part := _compiled(evidence)) is not None:
         return _chosen(part, prior)
-    splits = [(evidence.within(EVERY_FOLD - {fold}), evidence.within(frozenset({fold}))) for fold in sorted(EVERY_FOLD)]
-    splits = [(training, held_out) for training, held_out in splits if training.n_reports and held_out.n_reports]
+    splits = [
+        (evidence.within(EVERY_FOLD - {fold}), evidence.within(frozenset({fold})))
+        for fold in sorted(EVERY_FOLD)
+    ]
+    splits = [
+        (training, held_out)
+        for training, held_out in splits
+        if training.n_reports and held_out.n_reports
+    ]
     independent = sum(held_out.log_likelihood(prior) for _, held_out in splits)
     best, best_gain, best_start, worse = np.inf, 0.0, prior, 0
     starts = [prior] * len(splits)
     for strength in STRENGTHS:
         trials = zip(splits, starts, strict=True)
-        starts = [fitted(training, prior, strength, at, TRIAL_TOLERANCE).joint for (training, _), at in trials]
-        gain = sum(held_out.log_likelihood(joint) for (_, held_out), joint in zip(splits, starts, strict=True)) - independent
+        starts = [
+            fitted(training, prior, strength, at, TRIAL_TOLERANCE).joint
+            for (training, _), at in trials
+        ]
+        gain = (
+            sum(
+                held_out.log_likelihood(joint)
+                for (_, held_out), joint in zip(splits, starts, strict=True)
+            )
+            - independent
+        )
         if gain > best_gain:
             best, best_gain, best_start, worse = strength, gain, starts[0], 0
         elif best < np.inf and (worse := worse + 1) > PATIENCE:
@@ -101,7 +128,11 @@ def chosen_strength(evidence: Evidence, prior: Probabilities) -> tuple[float, fl
 
 
 def fitted(
-    evidence: Evidence, prior: Probabilities, strength: float, start: Probabilities, tolerance: float = TOLERANCE
+    evidence: Evidence,
+    prior: Probabilities,
+    strength: float,
+    start: Probabilities,
+    tolerance: float = TOLERANCE,
 ) -> Result:
     """Maximum a posteriori, run to convergence. start: with no zeros where the prior has none."""
     if (part := _compiled(evidence)) is not None:
@@ -125,7 +156,11 @@ def _compiled(evidence: Evidence) -> KeptCell | Dense | None:
     part = evidence.parts[0] if len(evidence.parts) == 1 else None
     if isinstance(part, Dense) and part.size > MOST_COPIED:
         return None
-    return part if isinstance(part, KeptCell | Dense) and len(part.axes) == len(evidence.shape) else None
+    return (
+        part
+        if isinstance(part, KeptCell | Dense) and len(part.axes) == len(evidence.shape)
+        else None
+    )
 
 
 def _matrix(part: KeptCell | Dense) -> tuple[Probabilities | NDArray[np.float32], Probabilities]:
@@ -136,7 +171,11 @@ def _matrix(part: KeptCell | Dense) -> tuple[Probabilities | NDArray[np.float32]
 
 
 def _chosen(part: KeptCell | Dense, prior: Probabilities) -> tuple[float, float, Probabilities]:
-    folds = [fold for fold in sorted(EVERY_FOLD) if 0 < part.within(frozenset({fold})).n_reports < part.n_reports]
+    folds = [
+        fold
+        for fold in sorted(EVERY_FOLD)
+        if 0 < part.within(frozenset({fold})).n_reports < part.n_reports
+    ]
     if not folds:
         return np.inf, 0.0, prior
     keeps, strengths, trace = _matrix(part)[1], np.array(STRENGTHS), np.empty(MOST_EVALUATIONS)
@@ -151,15 +190,32 @@ def _folds(part: KeptCell | Dense, folds: Sequence[int]) -> Folds:
     held_outs = [_matrix(part.within(frozenset({fold})))[0] for fold in folds]
     training_parts = [part.within(EVERY_FOLD - {fold}) for fold in folds]
     trainings = [_matrix(training)[0] for training in training_parts]
-    ends = [np.cumsum([0, *(len(rows) for rows in matrices)]) for matrices in (trainings, held_outs)]
+    ends = [
+        np.cumsum([0, *(len(rows) for rows in matrices)]) for matrices in (trainings, held_outs)
+    ]
     bounds = np.stack([ends[0][:-1], ends[0][1:], ends[1][:-1], ends[1][1:]], axis=1)
     sizes = np.array([float(training.n_reports) for training in training_parts])
-    return Folds(np.concatenate(trainings), np.concatenate(held_outs), bounds, sizes, ROUNDING * sizes)
+    return Folds(
+        np.concatenate(trainings), np.concatenate(held_outs), bounds, sizes, ROUNDING * sizes
+    )
 
 
-def _climbed(part: KeptCell | Dense, prior: Probabilities, strength: float, start: Probabilities, tolerance: float) -> Result:
+def _climbed(
+    part: KeptCell | Dense,
+    prior: Probabilities,
+    strength: float,
+    start: Probabilities,
+    tolerance: float,
+) -> Result:
     matrix, keeps = _matrix(part)
     pseudo, slack = strength * part.n_reports * prior.reshape(-1), ROUNDING * part.n_reports
     trace = np.empty(MOST_EVALUATIONS)
-    joint, converged, n_evaluations, n_trace = climb(matrix, keeps, pseudo, start.reshape(-1), tolerance, slack, trace)
-    return Result(joint.reshape(prior.shape), bool(converged), int(n_evaluations), tuple(trace[:n_trace].tolist()))
+    joint, converged, n_evaluations, n_trace = climb(
+        matrix, keeps, pseudo, start.reshape(-1), tolerance, slack, trace
+    )
+    return Result(
+        joint.reshape(prior.shape),
+        bool(converged),
+        int(n_evaluations),
+        tuple(trace[:n_trace].tolist()),
+    )

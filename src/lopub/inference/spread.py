@@ -31,7 +31,9 @@ def covariance_from(information: Probabilities, shares: Probabilities) -> Probab
     """Of the shares; those held at zero have none."""
     support = np.flatnonzero(shares > AT_ZERO)
     covariance = np.zeros_like(information)
-    covariance[np.ix_(support, support)] = _constrained_inverse(information[np.ix_(support, support)])
+    covariance[np.ix_(support, support)] = _constrained_inverse(
+        information[np.ix_(support, support)]
+    )
     return covariance
 
 
@@ -62,7 +64,10 @@ def product_errors(marginals: list[Probabilities], errors: list[Probabilities]) 
     """Of a product of independent marginals, by the delta method."""
     variance = np.zeros(tuple(len(marginal) for marginal in marginals))
     for axis, error in enumerate(errors):
-        sides = [np.nan_to_num(error) if other == axis else marginal for other, marginal in enumerate(marginals)]
+        sides = [
+            np.nan_to_num(error) if other == axis else marginal
+            for other, marginal in enumerate(marginals)
+        ]
         variance += product_of(sides) ** 2
     return np.asarray(np.sqrt(variance), dtype=np.float64)
 

@@ -60,7 +60,9 @@ class Study(Asking, Shown):
         _refuse_several_rounds(data)
         self.data = data
         self.campaign = data.campaign
-        self.domain = Domain(tuple(sorted(data.campaign.domain.attributes, key=lambda attribute: attribute.name)))
+        self.domain = Domain(
+            tuple(sorted(data.campaign.domain.attributes, key=lambda attribute: attribute.name))
+        )
         self._basis: Basis = CountsAlone(data) if isinstance(data, Counts) else Reports(data)
 
     def __len__(self) -> int:
@@ -69,18 +71,28 @@ class Study(Asking, Shown):
 
     def __repr__(self) -> str:
         made_of = "reports" if self.has_reports else "counted reports"
-        return one_line(self, repr(self.campaign.terms.name), f"{len(self.domain)} attributes", f"{len(self):,} {made_of}")
+        return one_line(
+            self,
+            repr(self.campaign.terms.name),
+            f"{len(self.domain)} attributes",
+            f"{len(self):,} {made_of}",
+        )
 
     def to_arrow(self) -> pa.Table:
         """One row per attribute: its candidates, and how many reports cover it."""
         attributes = self.campaign.domain.attributes
         covering = [self._basis.n_covering((position,)) for position in range(len(attributes))]
-        names, sizes = [attribute.name for attribute in attributes], [attribute.size for attribute in attributes]
+        names, sizes = (
+            [attribute.name for attribute in attributes],
+            [attribute.size for attribute in attributes],
+        )
         return pa.table({"attribute": names, "candidates": sizes, "n_reports": covering})
 
     # ---- by name
 
-    def estimate(self, names: str | Sequence[str], method: str | Estimator = "shrunk") -> JointDistribution:
+    def estimate(
+        self, names: str | Sequence[str], method: str | Estimator = "shrunk"
+    ) -> JointDistribution:
         """The joint of these attributes, in the order given; a single name is one attribute. Its errors are known together, so
         that what is summed up or conditioned on keeps them."""
         clique, estimator = self.clique(names), estimator_of(method)
@@ -98,10 +110,16 @@ class Study(Asking, Shown):
     ) -> dict[tuple[str, str], JointDistribution]:
         """The joints of all pairs of these attributes, in the order given, or of all, in the campaign's; on all cores.
         progress: told after each pair."""
-        positions = self._positions(self.campaign.domain.names if names is None else names_of(names))
+        positions = self._positions(
+            self.campaign.domain.names if names is None else names_of(names)
+        )
         if names is not None and len(positions) < 2:
-            raise DomainError(f"names must list at least two attributes to make a pair, got {len(positions)}")
-        joints = self.joints(list(combinations(positions, 2)), method, workers=workers, progress=progress)
+            raise DomainError(
+                f"names must list at least two attributes to make a pair, got {len(positions)}"
+            )
+        joints = self.joints(
+            list(combinations(positions, 2)), method, workers=workers, progress=progress
+        )
         return {(joint.names[0], joint.names[1]): joint for joint in joints}
 
     def clique(self, names: str | Sequence[str]) -> Clique:
@@ -191,7 +209,11 @@ class Study(Asking, Shown):
     @property
     def marginals(self) -> dict[int, Probabilities]:
         """The shares of every attribute's candidates, by position; an attribute that nobody reported is not there."""
-        return {position: self.marginal(position) for position in range(len(self.domain)) if self.n_covering((position,))}
+        return {
+            position: self.marginal(position)
+            for position in range(len(self.domain))
+            if self.n_covering((position,))
+        }
 
     def marginal(self, position: int) -> Probabilities:
         """The shares of one attribute's candidates. Estimated when it is first asked for."""
@@ -210,9 +232,14 @@ class Study(Asking, Shown):
 
     def distribution(self, position: int) -> JointDistribution:
         """One attribute's shares with their standard errors."""
-        attribute, fit = self.domain.attributes[position], Fit(method="em", n_reports=self.n_covering((position,)))
+        attribute, fit = (
+            self.domain.attributes[position],
+            Fit(method="em", n_reports=self.n_covering((position,))),
+        )
         self.check_covered((attribute.name,))
-        return JointDistribution((attribute,), self.marginal(position), self.marginal_error(position), fit)
+        return JointDistribution(
+            (attribute,), self.marginal(position), self.marginal_error(position), fit
+        )
 
     # ---- cliques of positions
 
@@ -231,7 +258,11 @@ class Study(Asking, Shown):
     ) -> list[JointDistribution]:
         """The joints of many cliques, on all cores. progress: told after each."""
         estimator, found, told = estimator_of(method), [], progress or silent
-        doing = "estimating pairs" if all(len(clique) == 2 for clique in cliques) else "estimating joints"
+        doing = (
+            "estimating pairs"
+            if all(len(clique) == 2 for clique in cliques)
+            else "estimating joints"
+        )
         for position in sorted({position for clique in cliques for position in clique}):
             if self.n_covering((position,)):
                 self.marginal(position)  # estimated here, once, before the threads ask for it
@@ -248,11 +279,17 @@ class Study(Asking, Shown):
         with one_blas_thread():
             return self._basis.reader.gain_bounds(self._basis, [self._own(pair) for pair in pairs])
 
-    def refined(self, clique: Clique, joint: Probabilities, least_gain: float) -> Probabilities | None:
+    def refined(
+        self, clique: Clique, joint: Probabilities, least_gain: float
+    ) -> Probabilities | None:
         """The joint fitted to the reports that cover the whole clique, and shrunk towards what it was. None where no reports can
         be asked about three or more attributes, or where held-out reports do not prefer it by so many nats."""
         own = self._own(clique)
-        if len(clique) < 3 or joint.size > MOST_REFINED_CELLS or not self._basis.can_refine(own, joint.size):
+        if (
+            len(clique) < 3
+            or joint.size > MOST_REFINED_CELLS
+            or not self._basis.can_refine(own, joint.size)
+        ):
             return None
         axes = [own.index(self._place[position]) for position in clique]
         prior = np.transpose(np.maximum(joint, 1e-12), np.argsort(axes))
@@ -268,7 +305,9 @@ class Study(Asking, Shown):
         """The held-out gain of a pair, less what independence itself gains when it is fitted to the same reports."""
         own = self._own(pair)
         with one_blas_thread():
-            return gain - independence_gain(self._basis.summary(own).covering(2), self._basis.independent(own))
+            return gain - independence_gain(
+                self._basis.summary(own).covering(2), self._basis.independent(own)
+            )
 
     # ---- questions
 
@@ -277,7 +316,9 @@ class Study(Asking, Shown):
         """The attributes that questions are about, in the campaign's order."""
         return self.campaign.domain
 
-    def found(self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Grounds | str:
+    def found(
+        self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None
+    ) -> Grounds | str:
         """What the reports say about a question: directly, or else by a model of its parts; or why they say nothing."""
         with one_blas_thread():
             return answered(self._basis, asked, contrast, condition)
@@ -298,9 +339,15 @@ class Study(Asking, Shown):
         self.check_covered(names)
         return self._estimated(self._own(clique), estimator).in_order(names)
 
-    def _with_covariance(self, joint: JointDistribution, own: Clique, estimator: Estimator) -> JointDistribution:
+    def _with_covariance(
+        self, joint: JointDistribution, own: Clique, estimator: Estimator
+    ) -> JointDistribution:
         """The joint with the covariance of its cells, where it has standard errors and is not too large."""
-        if joint.standard_errors is None or joint.probabilities.size > MOST_COVARIANCE or len(own) == 1:
+        if (
+            joint.standard_errors is None
+            or joint.probabilities.size > MOST_COVARIANCE
+            or len(own) == 1
+        ):
             return joint
         sorted_joint = joint.in_order([self.campaign.domain.names[position] for position in own])
         information = estimator.information(self._basis, own, sorted_joint.probabilities)
@@ -308,7 +355,9 @@ class Study(Asking, Shown):
             return joint
         covariance = covariance_from(information, sorted_joint.probabilities.reshape(-1))
         turned = replace(sorted_joint, covariance=covariance).in_order(joint.names)
-        found = copy(joint)  # its very shares: a joint that is made anew divides them by their sum once more
+        found = copy(
+            joint
+        )  # its very shares: a joint that is made anew divides them by their sum once more
         object.__setattr__(found, "covariance", turned.covariance)
         return found
 
@@ -332,7 +381,11 @@ class Study(Asking, Shown):
     def _from_parts(self, own: Clique, estimator: Estimator) -> JointDistribution:
         """No report covers the clique: the joint of largest entropy among those that agree with the parts that are covered."""
         covered = {tuple(p for p in own if p in view) for view in self._basis.views}
-        largest = sorted(part for part in covered if part and not any(set(part) < set(other) for other in covered))
+        largest = sorted(
+            part
+            for part in covered
+            if part and not any(set(part) < set(other) for other in covered)
+        )
         joints = [self._estimated(part, estimator) for part in largest]
         axes = [tuple(own.index(position) for position in part) for part in largest]
         start = self._basis.independent(own)
@@ -354,7 +407,9 @@ def _refuse_too_few(data: ReportBatch | Counts) -> None:
         raise TooFewReports("there are no reports to estimate from")
     if len(data) < max(needed, 1):
         there = "fewer" if is_round else f"{len(data):,}"
-        raise TooFewReports(f"the campaign asks for at least {needed:,} reports before anything is estimated; there are {there}")
+        raise TooFewReports(
+            f"the campaign asks for at least {needed:,} reports before anything is estimated; there are {there}"
+        )
 
 
 def _refuse_several_rounds(data: ReportBatch | Counts) -> None:
@@ -374,7 +429,9 @@ def _repeated(names: Sequence[str]) -> str:
 
 
 @checks_options
-def estimate(data: ReportBatch | Counts, names: str | Sequence[str], method: str | Estimator = "shrunk") -> JointDistribution:
+def estimate(
+    data: ReportBatch | Counts, names: str | Sequence[str], method: str | Estimator = "shrunk"
+) -> JointDistribution:
     """The joint distribution of some attributes, from noisy reports, or from their counts, alone.
 
     names: in the order of the result's axes; a single name is one attribute. method: "shrunk" (the default), "em", "moments",

@@ -57,17 +57,26 @@ class TalliedEvidence:
 
 def tallied(evidence: Evidence) -> Evidence:
     """The same evidence, with its factorised parts tallied where that makes them smaller."""
-    return Evidence(evidence.shape, tuple(_tallied(p) if isinstance(p, Factorised) else p for p in evidence.parts))
+    return Evidence(
+        evidence.shape,
+        tuple(_tallied(p) if isinstance(p, Factorised) else p for p in evidence.parts),
+    )
 
 
 def _tallied(part: Factorised) -> Factorised | TalliedEvidence:
-    cells, numbers = int(np.prod(part.shape)), _numbered(part.overlaps) if np.prod(part.shape) <= FEW_CELLS else None
+    cells, numbers = (
+        int(np.prod(part.shape)),
+        _numbered(part.overlaps) if np.prod(part.shape) <= FEW_CELLS else None,
+    )
     if numbers is None:
         return part
     _, first, kinds = np.unique(numbers, return_index=True, return_inverse=True)
     if len(first) * cells > MOST_LIKELIHOODS:
         return part
-    tallies = [np.bincount(kinds[start:stop], minlength=len(first)) for start, stop in pairwise(part.fold_starts)]
+    tallies = [
+        np.bincount(kinds[start:stop], minlength=len(first))
+        for start, stop in pairwise(part.fold_starts)
+    ]
     likelihood = np.ones((len(first), 1))
     for table, slope in zip(part.overlaps, part.slopes, strict=True):
         own = np.exp(slope * (_ahead(table[first]) - np.ptp(table[first], axis=1)[:, None]))

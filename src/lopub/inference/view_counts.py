@@ -76,7 +76,10 @@ class ViewCounts:
 
     def __init__(self, counts: Counts) -> None:
         self._sizes = counts.campaign.domain.sizes
-        self._tables = [table_of(counts.campaign, view, table) for (view, _), table in sorted(counts.tables.items())]
+        self._tables = [
+            table_of(counts.campaign, view, table)
+            for (view, _), table in sorted(counts.tables.items())
+        ]
 
     @cached_property
     def marginals(self) -> Marginals:
@@ -86,11 +89,20 @@ class ViewCounts:
     def _fitted(self) -> tuple[Marginals, dict[Clique, float]]:
         """The marginals, shrunk towards uniform ones, and how strongly each view's attributes interact."""
         positions = sorted({position for table in self._tables for position in table.view})
-        uniform = {position: np.full(self._sizes[position], 1 / self._sizes[position]) for position in positions}
+        uniform = {
+            position: np.full(self._sizes[position], 1 / self._sizes[position])
+            for position in positions
+        }
         marginals, interactions = uniform, {table.view: np.inf for table in self._tables}
         for _ in range(ROUNDS):
-            parts = {position: self._covering((position,), marginals, interactions) for position in positions}
-            marginals = {position: limited(part, averaged(part, uniform[position])) for position, part in parts.items()}
+            parts = {
+                position: self._covering((position,), marginals, interactions)
+                for position in positions
+            }
+            marginals = {
+                position: limited(part, averaged(part, uniform[position]))
+                for position, part in parts.items()
+            }
             interactions = {table.view: interaction(table, marginals) for table in self._tables}
         return marginals, interactions
 
@@ -100,14 +112,21 @@ class ViewCounts:
             yield self._covering(clique, *self._fitted)
         for table in self._tables:
             if set(table.view) < set(clique):
-                yield _pooled(tuple(clique.index(p) for p in table.view), table.shape, [_whole(table)])
+                yield _pooled(
+                    tuple(clique.index(p) for p in table.view), table.shape, [_whole(table)]
+                )
 
-    def _covering(self, clique: Clique, marginals: Marginals, interactions: dict[Clique, float]) -> PseudoCounts:
+    def _covering(
+        self, clique: Clique, marginals: Marginals, interactions: dict[Clique, float]
+    ) -> PseudoCounts:
         covering = [table for table in self._tables if set(clique) <= set(table.view)]
         axes, shape = tuple(range(len(clique))), tuple(self._sizes[p] for p in clique)
 
         def pooled(plain: float) -> PseudoCounts:
-            read = [reading(table, clique, marginals, interactions[table.view], plain) for table in covering]
+            read = [
+                reading(table, clique, marginals, interactions[table.view], plain)
+                for table in covering
+            ]
             return _pooled(axes, shape, read)
 
         return pooled(plain_share(pooled(0.0), pooled(1.0)))
@@ -147,7 +166,9 @@ def plain_share(weighted: PseudoCounts, plain: PseudoCounts) -> float:
     return max(0.0, 1 - max(noise, 0.0) / max(float(difference @ difference), TINY))
 
 
-def reading(table: ViewTable, clique: Clique, marginals: Marginals, interactions: float, plain: float = 0.0) -> Reading:
+def reading(
+    table: ViewTable, clique: Clique, marginals: Marginals, interactions: float, plain: float = 0.0
+) -> Reading:
     """The clique read off a view that covers it. interactions: r of the view; infinite for the plain sum. plain: how far the
     weights go from those of r towards those of the plain sum."""
     others = [axis for axis, position in enumerate(table.view) if position not in clique]
@@ -168,17 +189,25 @@ def reading(table: ViewTable, clique: Clique, marginals: Marginals, interactions
 
 
 def _whole(table: ViewTable) -> Reading:
-    return Reading(table.reports, table.sums.reshape(len(table.reports), -1), table.alpha, table.beta)
+    return Reading(
+        table.reports, table.sums.reshape(len(table.reports), -1), table.alpha, table.beta
+    )
 
 
-def _pooled(axes: tuple[int, ...], shape: tuple[int, ...], readings: Sequence[Reading]) -> PseudoCounts:
+def _pooled(
+    axes: tuple[int, ...], shape: tuple[int, ...], readings: Sequence[Reading]
+) -> PseudoCounts:
     """All readings of a clique as one, weighted by their precision at an average cell."""
     n_cells = int(np.prod(shape))
     reports, sums = np.zeros_like(readings[0].reports), np.zeros_like(readings[0].sums)
     weighed, alpha, beta = np.zeros_like(reports), 0.0, 0.0
     for own in readings:
         weight, n = 1 / (own.alpha + own.beta / n_cells), float(own.reports.sum())
-        sums, weighed, reports = sums + weight * own.sums, weighed + weight * own.reports, reports + own.reports
+        sums, weighed, reports = (
+            sums + weight * own.sums,
+            weighed + weight * own.reports,
+            reports + own.reports,
+        )
         alpha, beta = alpha + weight**2 * n * own.alpha, beta + weight**2 * n * own.beta
     beta = max(beta, alpha / LARGEST_OFFSET)
     offset = alpha / beta

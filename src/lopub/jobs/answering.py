@@ -19,6 +19,8 @@ def answer(task: Task, part: Path) -> dict[str, Any]:
         raise DomainError("nobody can answer today: the campaign is closed, or has not begun")
     task.progress("making up people", 0, None)
     seed = int(task.choices["seed"])
-    people = Population.like_surveys(entry.campaign.domain).people(int(task.choices["people"]), seed)
+    people = Population.like_surveys(entry.campaign.domain).people(
+        int(task.choices["people"]), seed
+    )
     batch = simulate(people, entry.campaign, seed=seed, slot=slot)
     return {"n_people": len(batch), "n_new": import_reports(task.store, entry, [batch]).n_accepted}

@@ -52,10 +52,19 @@ def outcome_of(address: str, home: Path, job: QueuedJob, pipe: Connection) -> di
         return found
 
 
-def _made(address: str, home: Path, job: QueuedJob, directory: Path, pipe: Connection) -> dict[str, Any]:
+def _made(
+    address: str, home: Path, job: QueuedJob, directory: Path, pipe: Connection
+) -> dict[str, Any]:
     store = store_at(address, create=False)
     try:
-        task = Task(store=store, address=address, home=home, subject=job.subject, choices=job.choices, progress=_Telling(pipe))
+        task = Task(
+            store=store,
+            address=address,
+            home=home,
+            subject=job.subject,
+            choices=job.choices,
+            progress=_Telling(pipe),
+        )
         with whole_directory(directory, mark=MARK) as part:
             outcome = dict(work_of(job.kind)(task, part))
             write_outcome(part, outcome)
@@ -89,4 +98,8 @@ def _place(error: BaseException) -> str:
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
-    return "unknown" if frame is None else f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}"
+    return (
+        "unknown"
+        if frame is None
+        else f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}"
+    )

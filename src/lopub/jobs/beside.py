@@ -18,7 +18,17 @@ def worker_beside(database: str, home: Path) -> Iterator[None]:
     """While the block runs, one worker does the jobs of a database."""
     over = threading.Event()
     name = f"serve-{secrets.token_hex(8)}"  # not the number of a process: two containers may have the same
-    command = [sys.executable, "-m", "lopub", "worker", "--child", "--name", name, "--files", str(home)]
+    command = [
+        sys.executable,
+        "-m",
+        "lopub",
+        "worker",
+        "--child",
+        "--name",
+        name,
+        "--files",
+        str(home),
+    ]
     environment = {
         **os.environ,
         "LOPUB_DATABASE": database,
@@ -26,7 +36,9 @@ def worker_beside(database: str, home: Path) -> Iterator[None]:
 
     def watch() -> None:
         while not over.is_set():
-            process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)  # noqa: S603
+            process = subprocess.Popen(  # noqa: S603
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            )
             while process.poll() is None and not over.wait(0.2):
                 pass
             _ended(process)

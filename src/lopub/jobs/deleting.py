@@ -30,19 +30,25 @@ def delete(task: Task, part: Path) -> dict[str, Any]:
         raise DomainError("close the campaign first: it still takes reports")
     task.progress("deleting reports", 0, None)
     is_told = not hides_a_round(task.store, entry)
-    n_rows = erase(task.store, entry) if entry.erased is None else 0  # by itself, at the end of its retention, or by an attempt
+    n_rows = (
+        erase(task.store, entry) if entry.erased is None else 0
+    )  # by itself, at the end of its retention, or by an attempt
     n_exports = _without_exports(task)
     made = jobs_of(task.store, kind="backup", most=MOST_COPIES)
     certificate = {
         "campaign": entry.campaign.id,
         "name": entry.campaign.terms.name,
         "deleted_on": str(day_of(task.store.today())),
-        "rows_deleted": n_rows if is_told and n_rows >= entry.campaign.terms.min_reports else None,  # fewer are not told
+        "rows_deleted": n_rows
+        if is_told and n_rows >= entry.campaign.terms.min_reports
+        else None,  # fewer are not told
         "exports_deleted": n_exports,
         "backups_here": sorted(job.number for job in made if has_result(task.home, job)),
         "may_remain": REMAINS,
     }
-    (part / "certificate.json").write_text(json.dumps(certificate, ensure_ascii=False, indent=1), encoding="utf-8")
+    (part / "certificate.json").write_text(
+        json.dumps(certificate, ensure_ascii=False, indent=1), encoding="utf-8"
+    )
     return certificate
 
 

@@ -34,10 +34,14 @@ def fill(store: ReportStore) -> None:
     """A draft, a campaign that opens in a month, one that goes on, and one that is closed and about to be published."""
     today = day_of(store.today())
     new_draft(store, drafting.written(drafting.read_text(template("work-and-reading", today))))
-    later = replace(TERMS, name="next-month", title="Next month (made-up people)", schedule=_a_month_from(today))
+    later = replace(
+        TERMS, name="next-month", title="Next month (made-up people)", schedule=_a_month_from(today)
+    )
     open_campaign(store, _campaign(later))
     _answered(store, _campaign(TERMS), seed=1)
-    closed = _campaign(replace(TERMS, name="last-year", title="Last year's alumni (made-up people)"))
+    closed = _campaign(
+        replace(TERMS, name="last-year", title="Last year's alumni (made-up people)")
+    )
     _answered(store, closed, seed=2)
     close_campaign(store, closed.id)
     ask(store, "publish", closed.id, {"simulated": True})
@@ -48,7 +52,9 @@ def _a_month_from(today: date) -> Schedule:
 
 
 def _campaign(terms: Terms) -> Campaign:
-    return make_campaign(ALUMNI.people(1, seed=0).domain, terms, CampaignRequest(epsilon=SUGGESTED_EPSILON))
+    return make_campaign(
+        ALUMNI.people(1, seed=0).domain, terms, CampaignRequest(epsilon=SUGGESTED_EPSILON)
+    )
 
 
 def _answered(store: ReportStore, campaign: Campaign, *, seed: int) -> None:
@@ -56,6 +62,8 @@ def _answered(store: ReportStore, campaign: Campaign, *, seed: int) -> None:
     entry, _ = open_campaign(store, campaign)
     set_goal(store, entry.number, 2 * PEOPLE)
     for day in range(DAYS):
-        people = ALUMNI.people(2 * PEOPLE * (DAYS - day) // (DAYS * (DAYS + 1)), seed=100 * seed + day)
+        people = ALUMNI.people(
+            2 * PEOPLE * (DAYS - day) // (DAYS * (DAYS + 1)), seed=100 * seed + day
+        )
         slot = store.today() - DAYS + 1 + day
         import_reports(store, entry, [simulate(people, campaign, seed=100 * seed + day, slot=slot)])

@@ -35,7 +35,9 @@ def publish(task: Task, part: Path) -> dict[str, Any]:
     origin = Origin(is_simulated=bool(choices.pop("simulated", False)) or _are_made_up(task))
     entry = task.entry
     if not entry.is_final(slot):
-        raise DomainError("close the campaign first: what comes in later would not be in the publication")
+        raise DomainError(
+            "close the campaign first: what comes in later would not be in the publication"
+        )
     directory = part / "publication"
     settings = PublishSettings(**choices)
     if entry.campaign.terms.repeat is not None and slot is None:
@@ -49,7 +51,10 @@ def publish(task: Task, part: Path) -> dict[str, Any]:
             publication = _looked_through(publication, reports, task)
         task.progress("writing files", 0, None)
         replace(publication, rounds=rounds_too).save(directory)
-        outcome = {"n_reports": publication.n_reports, "n_findings": len(publication.findings.stated)}
+        outcome = {
+            "n_reports": publication.n_reports,
+            "n_findings": len(publication.findings.stated),
+        }
     task.progress("packing the archive", 0, None)
     write_archive(directory, part / "publication.zip")
     return outcome
@@ -73,7 +78,9 @@ def _looked_through(publication: Publication, counts: Counts, task: Task) -> Pub
     drawn = range_at(int.from_bytes(_fingerprint(counts)), len(counts))
     batch = looked_at(task.store, task.entry, *drawn)
     told = MADE if drawn[1] is None else f"made among {len(batch):,} reports that were drawn"
-    checks = {kind: told if made == NO_REPORTS else made for kind, made in publication.checks.items()}
+    checks = {
+        kind: told if made == NO_REPORTS else made for kind, made in publication.checks.items()
+    }
     seen = [alarm for alarm in alarms_of(batch) if alarm.kind != COVERAGE]
     return replace(publication, checks=checks, alarms=(*publication.alarms, *seen))
 
@@ -108,7 +115,10 @@ def _reports(
     campaign = task.entry.campaign
     if slot is None and counts_suffice(campaign, settings):
         source = StoreSource(task.address, campaign)
-        return _marked(count_source(source, LocalEngine(), trusted_distinct=True, progress=task.progress), origin), None
+        return _marked(
+            count_source(source, LocalEngine(), trusted_distinct=True, progress=task.progress),
+            origin,
+        ), None
     task.progress("reading reports", 0, None)
     every = _marked(batch_of(task.store, task.entry), origin)
     if slot is None:

@@ -63,12 +63,18 @@ def _is_spent(job: QueuedJob, drafts: Collection[str]) -> bool:
     if job.kind == "plan":
         return job.subject not in drafts
     days = KEPT_DAYS.get(job.kind)
-    return days is not None and job.ended is not None and time.time() - job.ended > days * SECONDS_A_DAY
+    return (
+        days is not None
+        and job.ended is not None
+        and time.time() - job.ended > days * SECONDS_A_DAY
+    )
 
 
 def write_outcome(directory: Path, outcome: Mapping[str, Any]) -> None:
     """Say what came out, in the directory that holds it."""
-    (directory / MARK).write_text(json.dumps(outcome, ensure_ascii=False, indent=1), encoding="utf-8")
+    (directory / MARK).write_text(
+        json.dumps(outcome, ensure_ascii=False, indent=1), encoding="utf-8"
+    )
 
 
 def outcome_in(directory: Path) -> dict[str, Any] | None:
@@ -86,8 +92,12 @@ def write_archive(directory: Path, archive: Path) -> None:
     """All files of a directory as a zip, in the order of their names; the same files give the same bytes. A link is left out: it
     might lead to something that is not of the directory."""
     with zipfile.ZipFile(archive, "x", zipfile.ZIP_DEFLATED, compresslevel=6) as packed:
-        for file in sorted(path for path in directory.rglob("*") if path.is_file() and not path.is_symlink()):
-            entry = zipfile.ZipInfo(f"{directory.name}/{file.relative_to(directory).as_posix()}", OLDEST)
+        for file in sorted(
+            path for path in directory.rglob("*") if path.is_file() and not path.is_symlink()
+        ):
+            entry = zipfile.ZipInfo(
+                f"{directory.name}/{file.relative_to(directory).as_posix()}", OLDEST
+            )
             entry.external_attr = 0o644 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             with file.open("rb") as source, packed.open(entry, "w") as sink:

@@ -22,7 +22,13 @@ def plan(task: Task, part: Path) -> dict[str, Any]:
         raise CampaignError(all_of([mistake.text for mistake in draft.mistakes], "the draft"))
     people, epsilon = int(task.choices["people"]), float(task.choices["epsilon"])
     reports = max(draft.terms.reports_together(people), 1)
-    found = planned(domain_of(draft.questions), people=reports, epsilon=epsilon, n_tried=N_TRIED, progress=task.progress)
+    found = planned(
+        domain_of(draft.questions),
+        people=reports,
+        epsilon=epsilon,
+        n_tried=N_TRIED,
+        progress=task.progress,
+    )
     advised = advice(found)
     campaign = found.campaign(draft.terms)
     campaign.save(part / "campaign.json")
@@ -38,6 +44,8 @@ def plan(task: Task, part: Path) -> dict[str, Any]:
         "expected": found.error,
         "tried_people": None if trial is None else trial.n_people,
         "tried_shares": None if trial is None else trial.share_error,
-        "tried_pairs": None if trial is None or trial.pair_error != trial.pair_error else trial.pair_error,
+        "tried_pairs": None
+        if trial is None or trial.pair_error != trial.pair_error
+        else trial.pair_error,
         "advice": [one.text for one in advised],
     }

@@ -41,6 +41,12 @@ def work_of(kind: str) -> Work:
     from lopub.jobs.publishing import publish
     from lopub.jobs.trying import plan
 
-    works: dict[str, Work] = {"publish": publish, "plan": plan, "export": export, "backup": back_up, "delete": delete}
+    works: dict[str, Work] = {
+        "publish": publish,
+        "plan": plan,
+        "export": export,
+        "backup": back_up,
+        "delete": delete,
+    }
     works["answer"] = answer
     return works[kind]

@@ -14,7 +14,18 @@ from lopub.files import make_private_directory
 from lopub.jobs.attempt import attempt
 from lopub.jobs.results import sweep, tidy
 from lopub.service.logs import tell
-from lopub.service.queue import LostJob, QueuedJob, State, claim, end, is_to_stop, jobs_of, let_go, renew, say
+from lopub.service.queue import (
+    LostJob,
+    QueuedJob,
+    State,
+    claim,
+    end,
+    is_to_stop,
+    jobs_of,
+    let_go,
+    renew,
+    say,
+)
 from lopub.service.store import ReportStore
 
 IDLE_SECONDS = 0.5
@@ -73,7 +84,11 @@ class Worker:
         tidy(self._home, job)
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=attempt, args=(self._address, self._home, job, theirs), name=f"lopub-job-{job.number}")
+        process = context.Process(
+            target=attempt,
+            args=(self._address, self._home, job, theirs),
+            name=f"lopub-job-{job.number}",
+        )
         process.start()
         theirs.close()
         try:
@@ -92,7 +107,9 @@ class Worker:
         told, renewed = state, time.monotonic()
         looked = renewed
         while not is_over():
-            if time.monotonic() - looked >= IDLE_SECONDS:  # also where an attempt has something to say all the time
+            if (
+                time.monotonic() - looked >= IDLE_SECONDS
+            ):  # also where an attempt has something to say all the time
                 looked = time.monotonic()
                 if is_to_stop(self._store, job):
                     end(self._store, job, self._name, State.CANCELLED)

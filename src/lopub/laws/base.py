@@ -94,10 +94,15 @@ class Bulk:
         order = np.argsort(records.view_index, kind="stable")
         starts = np.searchsorted(records.view_index[order], np.arange(len(records.views) + 1))
         rows = (order[start:stop] for start, stop in pairwise(starts))
-        parts = [self._simulated_view(records, own, view, source) for own, view in zip(rows, records.views, strict=True)]
+        parts = [
+            self._simulated_view(records, own, view, source)
+            for own, view in zip(rows, records.views, strict=True)
+        ]
         return Packed.joined(parts).take(np.argsort(order, kind="stable"))
 
-    def _simulated_view(self, records: Records, rows: Rows, view: Clique, source: RandomWords) -> Packed:
+    def _simulated_view(
+        self, records: Records, rows: Rows, view: Clique, source: RandomWords
+    ) -> Packed:
         channels, inputs = records.campaign.channels(view), records.inputs(rows, view)
         return Packed.from_matrix(self.payloads(channels, inputs, source))
 
@@ -105,7 +110,13 @@ class Bulk:
         """The payloads of reports that all have these blocks."""
         randomness = DrawnWords(source)
         rows = [
-            pack([c.randomize(int(x), randomness) for c, x in zip(channels, candidates, strict=True)], channels)
+            pack(
+                [
+                    c.randomize(int(x), randomness)
+                    for c, x in zip(channels, candidates, strict=True)
+                ],
+                channels,
+            )
             for candidates in zip(*inputs, strict=True)
         ]
         n_bytes = (sum(channel.width for channel in channels) + 7) // 8
@@ -115,7 +126,13 @@ class Bulk:
         """Permanent noisy answers with the fresh noise of one round over them."""
         randomness = DrawnWords(source)
         rows = [
-            pack([c.refreshed(z, randomness) for c, z in zip(channels, unpack(row.tobytes(), channels), strict=True)], channels)
+            pack(
+                [
+                    c.refreshed(z, randomness)
+                    for c, z in zip(channels, unpack(row.tobytes(), channels), strict=True)
+                ],
+                channels,
+            )
             for row in payloads
         ]
         return np.frombuffer(b"".join(rows), np.uint8).reshape(payloads.shape)
@@ -133,7 +150,9 @@ class Bulk:
         for number, view in enumerate(reports.views):
             rows = reports.rows_of(number)
             if len(rows):
-                ok[rows] = self.possible_payloads(reports.campaign.channels(view), reports.payloads.matrix(rows))
+                ok[rows] = self.possible_payloads(
+                    reports.campaign.channels(view), reports.payloads.matrix(rows)
+                )
         return ok
 
     def possible_payloads(self, channels: Channels, payloads: Payloads) -> Ok:
@@ -151,7 +170,9 @@ class Bulk:
         bits = np.unpackbits(payloads[:, start // 8 : (stop + 7) // 8], axis=1, bitorder="little")
         return bits[:, start % 8 : start % 8 + stop - start]
 
-    def noticeable(self, channels: Channels, at: int, payloads: Payloads, most: int) -> Iterator[tuple[str, Bits]]:
+    def noticeable(
+        self, channels: Channels, at: int, payloads: Payloads, most: int
+    ) -> Iterator[tuple[str, Bits]]:
         """What can be seen in one block of the reports of one view, by name: at most so many columns of 0 and 1 of a kind."""
         bits = self.bits(channels, at, payloads)
         return ((f"bit {i}", bits[:, i]) for i in range(min(bits.shape[1], most)))
@@ -183,7 +204,9 @@ class Bulk:
         that it shares with others: as on average."""
         return CellNoise(float(law.p), float(law.q), self.noise(law), 0.0)
 
-    def class_scatter(self, channel: Channel, classes: Classes, sigma: NDArray[np.float64]) -> Scatter:
+    def class_scatter(
+        self, channel: Channel, classes: Classes, sigma: NDArray[np.float64]
+    ) -> Scatter:
         """How far one report's reading of classes of a block's candidates scatters, where each candidate has a bit of its own."""
         return own_bit_scatter(channel.law(), channel.n_ones, sigma)
 
@@ -220,14 +243,18 @@ class Bulk:
     def reach(self, channel: Channel, shape: tuple[int, ...], axes: tuple[int, ...]) -> Reach:
         """What one output of a block can say for the cells of some of its attributes. shape: of the block; axes: of the part."""
         if channel.law().rows is None:
-            return reach_of_cells(channel.law(), channel.n_ones, math.prod(shape[axis] for axis in axes))
+            return reach_of_cells(
+                channel.law(), channel.n_ones, math.prod(shape[axis] for axis in axes)
+            )
         return reach_of_codes(channel.law(), shape, axes)
 
 
 def bulk_of(mechanism: Mechanism | type[Mechanism]) -> Bulk:
     """The NumPy half of a mechanism; its file in this package, or whoever adds a mechanism, defines it."""
     if mechanism.name not in Bulk.known:
-        raise CampaignError(f"mechanism {mechanism.name!r} has no NumPy half; subclass lopub.laws.base.Bulk for it")
+        raise CampaignError(
+            f"mechanism {mechanism.name!r} has no NumPy half; subclass lopub.laws.base.Bulk for it"
+        )
     return Bulk.known[mechanism.name]
 
 

@@ -78,7 +78,9 @@ def fill_bernoulli_seeded(
 
 
 @compiled
-def lay_codes(payload: NDArray[np.uint64], codes: NDArray[np.uint64], inputs: NDArray[np.int64], first: int) -> None:
+def lay_codes(
+    payload: NDArray[np.uint64], codes: NDArray[np.uint64], inputs: NDArray[np.int64], first: int
+) -> None:
     """Exclusive-or each report's words, from word `first` on, with the code words of its candidate."""
     for i in range(len(inputs)):
         row = payload[i]

@@ -20,7 +20,9 @@ class BloomBulk(Bulk):
 
     def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
         own = cast(tuple[BloomChannel, ...], channels)
-        return flipped([c.filters for c in own], [c.width for c in own], own[0].change, inputs, source)
+        return flipped(
+            [c.filters for c in own], [c.width for c in own], own[0].change, inputs, source
+        )
 
     def refreshed(self, channels: Channels, payloads: Payloads, source: RandomWords) -> Payloads:
         return refreshed(channels, payloads, _fresh(channels[0]), source)

@@ -45,5 +45,7 @@ def reading(law: Law, shape: tuple[int, ...], axes: tuple[int, ...]) -> NDArray[
 def inverse_code(law: Law) -> NDArray[np.float64]:
     """The pseudo-inverse. shape (candidates, bits)."""
     if (size := code_size(law)) > MOST_CODE:
-        raise DomainError(f"a code of {size:,} bits is too large to be inverted; at most {MOST_CODE:,} are")
+        raise DomainError(
+            f"a code of {size:,} bits is too large to be inverted; at most {MOST_CODE:,} are"
+        )
     return np.linalg.pinv(code_matrix(law).T).astype(np.float64, copy=False)

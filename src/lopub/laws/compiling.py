@@ -35,7 +35,9 @@ class Later:
 
     __wrapped__: Callable[..., Any]
 
-    def __init__(self, function: Callable[..., Any], make: Callable[[Callable[..., Any]], Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], make: Callable[[Callable[..., Any]], Any]
+    ) -> None:
         update_wrapper(self, function)
         self._make = make
 
@@ -57,12 +59,17 @@ def compiled(function: Function) -> Function:
 
 def compiled_sums(function: Function) -> Function:
     """The same for sums of floats, whose order may change."""
-    return cast(Function, Later(function, lambda it: _compiled(it, fastmath=set(REORDERED), inline="never")))
+    return cast(
+        Function, Later(function, lambda it: _compiled(it, fastmath=set(REORDERED), inline="never"))
+    )
 
 
 def inlined_sums(function: Function) -> Function:
     """The same for a part of other kernels: copied into those that call it, and a kernel of its own where Python calls it."""
-    return cast(Function, Later(function, lambda it: _compiled(it, fastmath=set(REORDERED), inline="always")))
+    return cast(
+        Function,
+        Later(function, lambda it: _compiled(it, fastmath=set(REORDERED), inline="always")),
+    )
 
 
 def instruction(describe: Callable[..., Any]) -> Any:

@@ -47,22 +47,35 @@ class DirectBulk(Bulk):
         """Jointly randomized: all views at once, whatever their number of cells."""
         if not records.campaign.jointly:
             return super().simulated(records, source)
-        channels = [cast(DirectChannel, records.campaign.channels(view)[0]) for view in records.views]
-        n_cells = np.array([channel.n_candidates for channel in channels], dtype=np.int64)[records.view_index]
+        channels = [
+            cast(DirectChannel, records.campaign.channels(view)[0]) for view in records.views
+        ]
+        n_cells = np.array([channel.n_candidates for channel in channels], dtype=np.int64)[
+            records.view_index
+        ]
         # One threshold a view; WORD itself, for a keep of almost one, does not fit into 64 bits.
-        keep = np.array([min(units_of(channel.keep), WORD - 1) for channel in channels], dtype=np.uint64)[records.view_index]
+        keep = np.array(
+            [min(units_of(channel.keep), WORD - 1) for channel in channels], dtype=np.uint64
+        )[records.view_index]
         kept = words(source, len(records.codes)) < keep
         numbers = np.where(kept, records.cells(), uniform_below(source, n_cells))
-        n_bytes = np.array([channel.n_bytes for channel in channels], dtype=np.int64)[records.view_index]
+        n_bytes = np.array([channel.n_bytes for channel in channels], dtype=np.int64)[
+            records.view_index
+        ]
         big_endian = numbers.astype(">i8").view(np.uint8).reshape(-1, 8)
         return Packed.from_lengths(big_endian[np.arange(8) >= 8 - n_bytes[:, None]], n_bytes)
 
     def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
         own = cast(tuple[DirectChannel, ...], channels)
-        return np.concatenate([_numbers(channel, x, source) for channel, x in zip(own, inputs, strict=True)], axis=1)
+        return np.concatenate(
+            [_numbers(channel, x, source) for channel, x in zip(own, inputs, strict=True)], axis=1
+        )
 
     def refreshed(self, channels: Channels, payloads: Payloads, source: RandomWords) -> Payloads:
-        fresh = tuple(replace(channel, permanent=None) for channel in cast(tuple[DirectChannel, ...], channels))
+        fresh = tuple(
+            replace(channel, permanent=None)
+            for channel in cast(tuple[DirectChannel, ...], channels)
+        )
         ends = np.cumsum([channel.n_bytes for channel in fresh]).tolist()
         cells = [
             Packed.from_matrix(payloads[:, end - channel.n_bytes : end]).numbers().astype(np.int64)
@@ -73,9 +86,15 @@ class DirectBulk(Bulk):
     def fresh_share(self, channel: Channel, share: float, sigma: float) -> float:
         """Of an answer that is named or not."""
         own = cast(DirectChannel, channel)
-        both, fresh, below = own.keep, replace(own, permanent=None).keep, DirectChannel(own.n_candidates, own.permanent or 0).keep
+        both, fresh, below = (
+            own.keep,
+            replace(own, permanent=None).keep,
+            DirectChannel(own.n_candidates, own.permanent or 0).keep,
+        )
         whole = _spread(float(both), share, sigma)
-        return _spread(float(fresh), share * float(below) + (1 - float(below)) * sigma, sigma) / whole
+        return (
+            _spread(float(fresh), share * float(below) + (1 - float(below)) * sigma, sigma) / whole
+        )
 
     def possible(self, reports: ReportArrays) -> Ok:
         if not reports.campaign.jointly:
@@ -89,24 +108,33 @@ class DirectBulk(Bulk):
         ok, start = np.ones(len(payloads), dtype=bool), 0
         for channel in channels:
             n_bytes = channel.width // 8
-            ok &= Packed.from_matrix(payloads[:, start : start + n_bytes]).numbers() < np.uint64(channel.n_candidates)
+            ok &= Packed.from_matrix(payloads[:, start : start + n_bytes]).numbers() < np.uint64(
+                channel.n_candidates
+            )
             start += n_bytes
         return ok
 
     def bits(self, channels: Channels, at: int, payloads: Payloads) -> Bits:
         raise DomainError("mechanism 'direct' sends numbers, not bits; see `cells`")
 
-    def noticeable(self, channels: Channels, at: int, payloads: Payloads, most: int) -> Iterator[tuple[str, Bits]]:
+    def noticeable(
+        self, channels: Channels, at: int, payloads: Payloads, most: int
+    ) -> Iterator[tuple[str, Bits]]:
         """Whether a block sends this number, for those that are sent most often."""
         start = sum(channel.width for channel in channels[:at]) // 8
         sent = payloads[:, start : start + channels[at].width // 8]
         numbers, which, times = np.unique(sent, axis=0, return_inverse=True, return_counts=True)
         for number in np.argsort(-times, kind="stable")[:most]:
-            yield f"number {int.from_bytes(numbers[number].tobytes())}", (which.ravel() == number).astype(np.uint8)
+            yield (
+                f"number {int.from_bytes(numbers[number].tobytes())}",
+                (which.ravel() == number).astype(np.uint8),
+            )
 
     def cells(self, reports: ReportArrays) -> NDArray[np.int64]:
         if not reports.campaign.jointly:
-            raise DomainError("only jointly randomized reports of mechanism 'direct' are cells; see `answers`")
+            raise DomainError(
+                "only jointly randomized reports of mechanism 'direct' are cells; see `answers`"
+            )
         return reports.payloads.numbers().astype(np.int64)  # checked: below 2^62
 
     def form(self, jointly: bool) -> str:
@@ -139,11 +167,19 @@ class DirectBulk(Bulk):
 
     def other_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
         if len(sizes) > 1:
-            fewest, most = (max(FEWEST_CELLS, fill_cells(epsilon, share)) for share in reversed(FILL_SHARES))
+            fewest, most = (
+                max(FEWEST_CELLS, fill_cells(epsilon, share)) for share in reversed(FILL_SHARES)
+            )
             whole = math.prod(map(float, sizes))
-            steps = range(math.floor(math.log(fewest, FILL_STEP)), math.ceil(math.log(most, FILL_STEP)) + 1)
+            steps = range(
+                math.floor(math.log(fewest, FILL_STEP)), math.ceil(math.log(most, FILL_STEP)) + 1
+            )
             cells = [round(FILL_STEP**step) for step in steps]
-            yield from (Design(self.mechanism, Fill(n), True) for n in cells if FEWEST_CELLS <= n <= FILL_STEP * whole)
+            yield from (
+                Design(self.mechanism, Fill(n), True)
+                for n in cells
+                if FEWEST_CELLS <= n <= FILL_STEP * whole
+            )
         if len(sizes) > 2:
             yield Design(self.mechanism, Sample(3), True)
 
@@ -167,7 +203,9 @@ def _spread(keep: float, share: float, sigma: float) -> float:
 
 def _numbers(channel: DirectChannel, x: NDArray[np.int64], source: RandomWords) -> Payloads:
     kept = chosen(source, len(x), units_of(channel.keep))
-    cells = np.where(kept, x, uniform_below(source, np.full(len(x), channel.n_candidates, dtype=np.int64)))
+    cells = np.where(
+        kept, x, uniform_below(source, np.full(len(x), channel.n_candidates, dtype=np.int64))
+    )
     return cells.astype(">i8").view(np.uint8).reshape(-1, 8)[:, 8 - channel.n_bytes :]
 
 
@@ -181,9 +219,13 @@ def _joint_answers(reports: ReportArrays) -> Answers:
     views = padded_views(reports.views)
     _take_apart(DirectBulk().cells(reports), reports.view_index, views, sizes, values)
     inside = np.arange(views.shape[1] - 1) < views[:, :1]
-    cells = np.where(inside, sizes[views[:, 1:]], 1).prod(axis=1)  # below 2^62, as the campaign checks
+    cells = np.where(inside, sizes[views[:, 1:]], 1).prod(
+        axis=1
+    )  # below 2^62, as the campaign checks
     noises = np.unique(cells).tolist()
-    return Answers(values, np.searchsorted(noises, cells)[reports.view_index].astype(np.int64), tuple(noises))
+    return Answers(
+        values, np.searchsorted(noises, cells)[reports.view_index].astype(np.int64), tuple(noises)
+    )
 
 
 @compiled
@@ -215,4 +257,6 @@ def _separate_answers(reports: ReportArrays) -> Answers:
             values[rows, position] = Packed.from_matrix(data[:, start:end]).numbers()
             start = end
     noises = sorted(set(lengths))
-    return Answers(values, np.searchsorted(noises, lengths)[reports.view_index].astype(np.int64), tuple(noises))
+    return Answers(
+        values, np.searchsorted(noises, lengths)[reports.view_index].astype(np.int64), tuple(noises)
+    )

@@ -53,7 +53,9 @@ def bernoulli_words(source: RandomWords, n_words: int, units: int) -> NDArray[np
     result = np.empty(n_words, dtype=np.uint64)
     if isinstance(source, SFC64):  # the same words, in half the time
         state = source.state
-        fill_bernoulli_seeded(result, np.uint64(units), state["state"]["state"], _POOL, _PLANES_PER_WORD)
+        fill_bernoulli_seeded(
+            result, np.uint64(units), state["state"]["state"], _POOL, _PLANES_PER_WORD
+        )
         source.state = state
         return result
     n_filled = 0

@@ -15,7 +15,13 @@ Codes = Sequence[int]
 """One bit string a candidate."""
 
 
-def flipped(codes: Sequence[Codes], widths: Sequence[int], change: Fraction, inputs: Inputs, source: RandomWords) -> Payloads:
+def flipped(
+    codes: Sequence[Codes],
+    widths: Sequence[int],
+    change: Fraction,
+    inputs: Inputs,
+    source: RandomWords,
+) -> Payloads:
     """The noise of the whole payload is drawn at once, in words, and each block's codes are laid over it."""
     n, n_bits = len(inputs[0]), sum(widths)
     n_words = (n_bits + 63) // 64
@@ -25,16 +31,24 @@ def flipped(codes: Sequence[Codes], widths: Sequence[int], change: Fraction, inp
         first, last = start // 64, (start + width - 1) // 64 + 1
         lay_codes(payload, _code_words(own, start % 64, last - first), x, first)
         start += width
-    as_bytes = payload.astype("<u8", copy=False).view(np.uint8).reshape(n, 8 * n_words)[:, : (n_bits + 7) // 8]
+    as_bytes = (
+        payload.astype("<u8", copy=False)
+        .view(np.uint8)
+        .reshape(n, 8 * n_words)[:, : (n_bits + 7) // 8]
+    )
     if n_bits % 8:
         as_bytes[:, -1] &= (1 << n_bits % 8) - 1
     return as_bytes
 
 
-def refreshed(channels: Channels, payloads: Payloads, change: Fraction, source: RandomWords) -> Payloads:
+def refreshed(
+    channels: Channels, payloads: Payloads, change: Fraction, source: RandomWords
+) -> Payloads:
     """Permanent bits, each changed once more with this probability."""
     nothing = [np.zeros(len(payloads), dtype=np.int64)] * len(channels)
-    noise = flipped([[0]] * len(channels), [channel.width for channel in channels], change, nothing, source)
+    noise = flipped(
+        [[0]] * len(channels), [channel.width for channel in channels], change, nothing, source
+    )
     return payloads ^ noise
 
 

@@ -40,12 +40,18 @@ class HashedBulk(Bulk):
 
     def other_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
         """One attribute a person, where one of them is large."""
-        if len(sizes) > 1 and largest_pair(sizes) > LARGEST_SPELT_OUT and max(sizes) <= Hashed.largest_block:
+        if (
+            len(sizes) > 1
+            and largest_pair(sizes) > LARGEST_SPELT_OUT
+            and max(sizes) <= Hashed.largest_block
+        ):
             yield Design(self.mechanism, Sample(1), True)
 
     def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
         own = cast(tuple[HashedChannel, ...], channels)
-        return np.concatenate([_sent(channel, x, source) for channel, x in zip(own, inputs, strict=True)], axis=1)
+        return np.concatenate(
+            [_sent(channel, x, source) for channel, x in zip(own, inputs, strict=True)], axis=1
+        )
 
     def possible_payloads(self, channels: Channels, payloads: Payloads) -> Ok:
         own = cast(tuple[HashedChannel, ...], channels)
@@ -57,14 +63,19 @@ class HashedBulk(Bulk):
         """Whether each cell falls on the value that was sent."""
         channel = cast(HashedChannel, channels[at])
         functions, sent = np.divmod(self.numbers(channels, at, payloads), channel.n_values)
-        coefficients, rows = _digits(functions, channel), max(1, CELLS_AT_ONCE // channel.n_candidates)
+        coefficients, rows = (
+            _digits(functions, channel),
+            max(1, CELLS_AT_ONCE // channel.n_candidates),
+        )
         bits: Bits = np.empty((len(sent), channel.n_candidates), dtype=np.uint8)
         for start in range(0, len(sent), rows):
             chunk = slice(start, start + rows)
             bits[chunk] = _fallen(coefficients[chunk], channel) == sent[chunk, None]
         return bits
 
-    def noticeable(self, channels: Channels, at: int, payloads: Payloads, most: int) -> Iterator[tuple[str, Bits]]:
+    def noticeable(
+        self, channels: Channels, at: int, payloads: Payloads, most: int
+    ) -> Iterator[tuple[str, Bits]]:
         """The bits that the law speaks of, where they are few, and those that are sent."""
         if channels[at].n_candidates <= MOST_NOTICED_CELLS:
             yield from super().noticeable(channels, at, payloads, most)
@@ -83,7 +94,9 @@ class HashedBulk(Bulk):
         """Every function is equally likely, and of its values the kept one is likeliest."""
         return math.log(channel.law().p) - math.log(cast(HashedChannel, channel).n_functions)
 
-    def class_scatter(self, channel: Channel, classes: Classes, sigma: NDArray[np.float64]) -> Scatter:
+    def class_scatter(
+        self, channel: Channel, classes: Classes, sigma: NDArray[np.float64]
+    ) -> Scatter:
         """Cells on one line with the true one fall together, so that which cells make up a class matters: the second moments are
         averaged over functions, all cells equally likely."""
         own, usual = cast(HashedChannel, channel), own_bit_scatter(channel.law(), None, sigma)
@@ -94,14 +107,22 @@ class HashedBulk(Bulk):
             seen = np.zeros((len(sigma), own.n_values))
             np.add.at(seen, (classes, _fallen(coefficients[None, :], own)[0]), 1.0)
             centred = seen - np.outer(sigma, seen.sum(axis=0))
-            total += weight * (centred * ((p - other) * seen.sum(axis=0) / own.n_candidates + other)) @ centred.T
+            total += (
+                weight
+                * (centred * ((p - other) * seen.sum(axis=0) / own.n_candidates + other))
+                @ centred.T
+            )
         between = np.diag(sigma) - np.outer(sigma, sigma)
         return Scatter(total / (p - q) ** 2 - (1 + usual.gamma) * between, usual.gamma, sigma)
 
     def numbers(self, channels: Channels, at: int, payloads: Payloads) -> Numbers:
         """What was sent in one block."""
         start = sum(channel.width for channel in channels[:at]) // 8
-        return Packed.from_matrix(payloads[:, start : start + channels[at].width // 8]).numbers().astype(np.int64)
+        return (
+            Packed.from_matrix(payloads[:, start : start + channels[at].width // 8])
+            .numbers()
+            .astype(np.int64)
+        )
 
 
 def _typical_functions(channel: HashedChannel) -> Iterator[tuple[Numbers, float]]:
@@ -111,10 +132,17 @@ def _typical_functions(channel: HashedChannel) -> Iterator[tuple[Numbers, float]
     g, t, rng = channel.n_values, channel.n_digits, np.random.default_rng(0)
     for left_out in range(t):
         n_kinds = g ** (t - left_out - 1)
-        chosen_kinds = np.arange(n_kinds) if n_kinds <= MOST_TYPICAL else rng.choice(n_kinds, MOST_TYPICAL, replace=False)
+        chosen_kinds = (
+            np.arange(n_kinds)
+            if n_kinds <= MOST_TYPICAL
+            else rng.choice(n_kinds, MOST_TYPICAL, replace=False)
+        )
         for kind in chosen_kinds:
             higher = kind // g ** np.arange(t - left_out - 1, dtype=np.int64) % g
-            yield np.concatenate([np.zeros(left_out, np.int64), [1], higher]), (g - 1) * n_kinds / g**t / len(chosen_kinds)
+            yield (
+                np.concatenate([np.zeros(left_out, np.int64), [1], higher]),
+                (g - 1) * n_kinds / g**t / len(chosen_kinds),
+            )
 
 
 def _sent(channel: HashedChannel, x: Numbers, source: RandomWords) -> Payloads:
@@ -122,7 +150,9 @@ def _sent(channel: HashedChannel, x: Numbers, source: RandomWords) -> Payloads:
     values = (_digits(functions, channel) * _digits(x, channel)).sum(axis=1) % channel.n_values
     kept = chosen(source, len(x), units_of(channel.law().p))
     moved = 1 + uniform_below(source, np.full(len(x), channel.n_values - 1, dtype=np.int64))
-    numbers = functions * channel.n_values + np.where(kept, values, (values + moved) % channel.n_values)
+    numbers = functions * channel.n_values + np.where(
+        kept, values, (values + moved) % channel.n_values
+    )
     sent: Payloads = numbers.astype(">i8").view(np.uint8).reshape(-1, 8)[:, 8 - channel.n_bytes :]
     return sent
 
@@ -138,7 +168,9 @@ def _fallen(coefficients: Numbers, channel: HashedChannel) -> NDArray[np.int32]:
     n, g = len(coefficients), channel.n_values
     values = np.zeros((n, 1), dtype=np.int32)
     for coefficient in coefficients.T:
-        n_used = min(g, -(-channel.n_candidates // values.shape[1]))  # of the highest digit, only those that some cell has
+        n_used = min(
+            g, -(-channel.n_candidates // values.shape[1])
+        )  # of the highest digit, only those that some cell has
         steps = (coefficient[:, None] * np.arange(n_used) % g).astype(np.int32)
         values = steps[:, :, None] + values[:, None, :]
         values = (values - g * (values >= g).astype(np.int32)).reshape(n, -1)

@@ -22,7 +22,11 @@ Lanes = NDArray[np.uint32]
 def _primes(n: int) -> list[int]:
     found = [2]
     while len(found) < n:
-        found.append(next(k for k in range(found[-1] + 1, 2 * found[-1]) if all(k % prime for prime in found)))
+        found.append(
+            next(
+                k for k in range(found[-1] + 1, 2 * found[-1]) if all(k % prime for prime in found)
+            )
+        )
     return found
 
 
@@ -57,7 +61,10 @@ class _Rounds:
     def places(self, array: Any) -> list[Any]:
         """Where the words of an array lie."""
         start = self.builder.bitcast(array.data, self.lanes.as_pointer())
-        return [self.builder.gep(start, [self.constant(self.index, number)]) for number in range(WORDS_OUT)]
+        return [
+            self.builder.gep(start, [self.constant(self.index, number)])
+            for number in range(WORDS_OUT)
+        ]
 
     def sum(self, first: Any, *others: Any) -> Any:
         for other in others:
@@ -65,12 +72,16 @@ class _Rounds:
         return first
 
     def rotated(self, x: Any, n: int) -> Any:
-        return self.builder.or_(self.builder.lshr(x, self.word(n)), self.builder.shl(x, self.word(32 - n)))
+        return self.builder.or_(
+            self.builder.lshr(x, self.word(n)), self.builder.shl(x, self.word(32 - n))
+        )
 
     def mixed(self, x: Any, first: int, second: int, third: int, *, shifted: bool) -> Any:
         """The functions that FIPS 180-4 writes as sigma, large or small (4.1.2)."""
         last = self.builder.lshr(x, self.word(third)) if shifted else self.rotated(x, third)
-        return self.builder.xor(self.builder.xor(self.rotated(x, first), self.rotated(x, second)), last)
+        return self.builder.xor(
+            self.builder.xor(self.rotated(x, first), self.rotated(x, second)), last
+        )
 
     def state(self, message: list[Any]) -> list[Any]:
         """The eight words of the hash of a block of sixteen."""
@@ -79,14 +90,21 @@ class _Rounds:
         a, b, c, d, e, f, g, h = first
         for number, constant in enumerate(ROUND):
             if number >= len(message):
-                late, early = self.mixed(w[-2], 17, 19, 10, shifted=True), self.mixed(w[-15], 7, 18, 3, shifted=True)
+                late, early = (
+                    self.mixed(w[-2], 17, 19, 10, shifted=True),
+                    self.mixed(w[-15], 7, 18, 3, shifted=True),
+                )
                 w.append(self.sum(late, w[-7], early, w[-16]))
             choice = build.xor(g, build.and_(e, build.xor(f, g)))
             majority = build.or_(build.and_(a, b), build.and_(c, build.or_(a, b)))
-            one = self.sum(h, self.mixed(e, 6, 11, 25, shifted=False), choice, self.word(constant), w[number])
+            one = self.sum(
+                h, self.mixed(e, 6, 11, 25, shifted=False), choice, self.word(constant), w[number]
+            )
             two = self.sum(self.mixed(a, 2, 13, 22, shifted=False), majority)
             a, b, c, d, e, f, g, h = self.sum(one, two), a, b, c, self.sum(d, one), e, f, g
-        return [self.sum(old, new) for old, new in zip(first, (a, b, c, d, e, f, g, h), strict=True)]
+        return [
+            self.sum(old, new) for old, new in zip(first, (a, b, c, d, e, f, g, h), strict=True)
+        ]
 
 
 def _hash(_context: Any, words: Any, hashes: Any) -> Any:
@@ -95,9 +113,14 @@ def _hash(_context: Any, words: Any, hashes: Any) -> Any:
 
     def body(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         rounds, pairs = _Rounds(builder), zip(signature.args, arguments, strict=True)
-        source, target = (rounds.places(context.make_array(kind)(context, builder, value)) for kind, value in pairs)
+        source, target = (
+            rounds.places(context.make_array(kind)(context, builder, value))
+            for kind, value in pairs
+        )
         message = [builder.load(place, align=4) for place in source[:WORDS_IN]]
-        for place, word in zip(target, rounds.state([*message, *map(rounds.word, PADDING)]), strict=True):
+        for place, word in zip(
+            target, rounds.state([*message, *map(rounds.word, PADDING)]), strict=True
+        ):
             builder.store(word, place, align=4)
         return context.get_dummy_value()
 
@@ -119,7 +142,9 @@ def sha256_of(ids: NDArray[np.uint8], hashes: NDArray[np.uint8]) -> None:
             for k in range(4):
                 word = np.uint32(0)
                 for byte in range(4):
-                    word = np.uint32(word << np.uint32(8)) | np.uint32(ids[start + lane, 4 * k + byte])
+                    word = np.uint32(word << np.uint32(8)) | np.uint32(
+                        ids[start + lane, 4 * k + byte]
+                    )
                 words[16 * k + lane] = word
         hash_lanes(words, out)
         for lane in range(n_here):

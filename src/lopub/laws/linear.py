@@ -74,7 +74,9 @@ def own_bit_scatter(law: Law, n_ones: int | None, sigma: Floats) -> Scatter:
     with_own, without = p * q, q * q
     if n_ones is not None:
         with_own = p * (n_ones - 1) / max(k - 1, 1)
-        without = (p * (n_ones - 1) * (n_ones - 2) + (1 - p) * n_ones * (n_ones - 1)) / max((k - 1) * (k - 2), 1)
+        without = (p * (n_ones - 1) * (n_ones - 2) + (1 - p) * n_ones * (n_ones - 1)) / max(
+            (k - 1) * (k - 2), 1
+        )
     cell = cell_noise(law, with_own, without)
     return Scatter(cell.alpha * k * (np.diag(sigma) - np.outer(sigma, sigma)), cell.beta - 1, sigma)
 
@@ -105,10 +107,17 @@ def coded_reading(law: Law, classes: Classes, n_classes: int) -> ClassReading:
     constant = shares @ whole / (whole @ whole)
     gather = shares - np.outer(constant, whole)
     code = code_matrix(law)
-    if rank_of(law) < law.n_candidates and np.abs(gather @ code.T + constant[:, None] - wanted).max() > EXACT:
-        raise DomainError(f"the code of {law.n_candidates:,} cells has rank {rank_of(law):,} and does not tell these apart")
+    if (
+        rank_of(law) < law.n_candidates
+        and np.abs(gather @ code.T + constant[:, None] - wanted).max() > EXACT
+    ):
+        raise DomainError(
+            f"the code of {law.n_candidates:,} cells has rank {rank_of(law):,} and does not tell these apart"
+        )
     spread = q * (1 - q) + (p * (1 - p) - q * (1 - q)) * code.mean(axis=0)
-    scatter = Scatter((gather * spread) @ gather.T / (p - q) ** 2, 0.0, class_shares(classes, n_classes))
+    scatter = Scatter(
+        (gather * spread) @ gather.T / (p - q) ** 2, 0.0, class_shares(classes, n_classes)
+    )
     return ClassReading(gather / (p - q), constant - q * gather.sum(axis=1) / (p - q), scatter)
 
 

@@ -13,13 +13,17 @@ Chances = NDArray[np.float64]
 def ones_of_independent_bits(law: Law) -> Chances:
     """The chance of every number of ones, where each bit is drawn by itself: those of a code with p, the others with q.
     shape (n_bits + 1,)."""
-    return np.convolve(_binomial(law.weight, float(law.p)), _binomial(law.n_bits - law.weight, float(law.q)))
+    return np.convolve(
+        _binomial(law.weight, float(law.p)), _binomial(law.n_bits - law.weight, float(law.q))
+    )
 
 
 def log_likeliest_of_independent_bits(law: Law) -> float:
     """The logarithm of the chance of the likeliest output, where each bit is drawn by itself."""
     p, q = float(law.p), float(law.q)
-    return law.weight * math.log(max(p, 1 - p)) + (law.n_bits - law.weight) * math.log(max(q, 1 - q))
+    return law.weight * math.log(max(p, 1 - p)) + (law.n_bits - law.weight) * math.log(
+        max(q, 1 - q)
+    )
 
 
 def log_likeliest_subset(law: Law, n_ones: int) -> float:
@@ -27,7 +31,11 @@ def log_likeliest_subset(law: Law, n_ones: int) -> float:
     the others."""
     p, others = float(law.p), law.n_candidates - 1
     holding = math.log(p) - log_ways(others, n_ones - 1)
-    return max(holding, math.log1p(-p) - log_ways(others, n_ones)) if n_ones <= others and p < 1 else holding
+    return (
+        max(holding, math.log1p(-p) - log_ways(others, n_ones))
+        if n_ones <= others and p < 1
+        else holding
+    )
 
 
 def log_ways(n: int, k: int) -> float:
@@ -36,9 +44,19 @@ def log_ways(n: int, k: int) -> float:
 
 
 def _binomial(n: int, chance: float) -> Chances:
-    from scipy.special import gammaln, xlog1py, xlogy  # not before it is needed: it takes long to load
+    from scipy.special import (
+        gammaln,
+        xlog1py,
+        xlogy,
+    )  # not before it is needed: it takes long to load
 
     k = np.arange(n + 1)
-    log_chances = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, chance) + xlog1py(n - k, -chance)
+    log_chances = (
+        gammaln(n + 1)
+        - gammaln(k + 1)
+        - gammaln(n - k + 1)
+        + xlogy(k, chance)
+        + xlog1py(n - k, -chance)
+    )
     chances: Chances = np.exp(log_chances)
     return chances

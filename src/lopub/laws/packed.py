@@ -27,10 +27,15 @@ class Packed:
     @classmethod
     def from_matrix(cls, rows: NDArray[np.uint8]) -> Self:
         """Strings of one length. rows: shape (n, length)."""
-        return cls(np.ascontiguousarray(rows).reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1])
+        return cls(
+            np.ascontiguousarray(rows).reshape(-1),
+            np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1],
+        )
 
     @classmethod
-    def copied(cls, data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> "Packed":
+    def copied(
+        cls, data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> "Packed":
         """The strings that lie anywhere in an array, one behind the other."""
         offsets = cls.from_lengths(data, lengths).offsets
         together = np.empty(int(offsets[-1]), dtype=np.uint8)
@@ -85,7 +90,9 @@ class Packed:
     def matrix(self, rows: NDArray[Any] | None = None) -> NDArray[np.uint8]:
         """Strings that all have one length, as shape (n, length)."""
         part = self if rows is None else self.take(rows)
-        return part.bytes_used.reshape(len(part), int(part.offsets[1] - part.offsets[0]) if len(part) else 0)
+        return part.bytes_used.reshape(
+            len(part), int(part.offsets[1] - part.offsets[0]) if len(part) else 0
+        )
 
     def last_bytes(self) -> NDArray[np.uint8]:
         """The last byte of each string; none is empty."""
@@ -94,7 +101,9 @@ class Packed:
     def n_ones(self) -> NDArray[np.int64]:
         """How many bits are set in each string; none is empty."""
         ones = np.bitwise_count(self.bytes_used)
-        sums: NDArray[np.int64] = np.add.reduceat(ones, self.offsets[:-1] - self.offsets[0], dtype=np.int64)
+        sums: NDArray[np.int64] = np.add.reduceat(
+            ones, self.offsets[:-1] - self.offsets[0], dtype=np.int64
+        )
         return sums
 
     def numbers(self) -> NDArray[np.uint64]:
@@ -105,7 +114,12 @@ class Packed:
 
 
 @compiled
-def _copy(data: NDArray[np.uint8], starts: NDArray[np.int64], offsets: NDArray[np.int64], together: NDArray[np.uint8]) -> None:
+def _copy(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    together: NDArray[np.uint8],
+) -> None:
     for i in range(len(starts)):
         shift = starts[i] - offsets[i]
         for at in range(offsets[i], offsets[i + 1]):
@@ -113,7 +127,9 @@ def _copy(data: NDArray[np.uint8], starts: NDArray[np.int64], offsets: NDArray[n
 
 
 @compiled
-def _read_numbers(data: NDArray[np.uint8], offsets: NDArray[np.int64], numbers: NDArray[np.uint64]) -> None:
+def _read_numbers(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], numbers: NDArray[np.uint64]
+) -> None:
     for i in range(len(numbers)):
         number = np.uint64(0)
         for at in range(offsets[i], offsets[i + 1]):

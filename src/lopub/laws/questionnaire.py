@@ -16,7 +16,10 @@ def holding(domain: Domain, condition: Condition, codes: Codes) -> Rows:
     """The records for which a condition holds."""
 
     def holds(comparison: Comparison) -> Rows:
-        column, accepted = codes[:, domain.position(comparison.attribute)], domain.accepted(comparison)
+        column, accepted = (
+            codes[:, domain.position(comparison.attribute)],
+            domain.accepted(comparison),
+        )
         if isinstance(accepted, range):
             return np.asarray((column >= accepted.start) & (column < accepted.stop))
         return np.isin(column, sorted(accepted))
@@ -55,9 +58,18 @@ def conformed(domain: Domain, codes: Codes) -> Codes:
         if isinstance(question, TickList):
             codes[:, columns] = _well_ticked(question, codes[:, columns])
         if question.only_if is not None and question.not_applicable_index is not None:
-            applies, absent = holding(domain, question.only_if, codes)[:, None], question.not_applicable_index
-            some = np.arange(len(codes), dtype=np.uint16)[:, None] % np.uint16(absent)  # any answer, in turn
-            answered = np.where(codes[:, columns] == absent, some if len(columns) == 1 else codes[:, columns], codes[:, columns])
+            applies, absent = (
+                holding(domain, question.only_if, codes)[:, None],
+                question.not_applicable_index,
+            )
+            some = np.arange(len(codes), dtype=np.uint16)[:, None] % np.uint16(
+                absent
+            )  # any answer, in turn
+            answered = np.where(
+                codes[:, columns] == absent,
+                some if len(columns) == 1 else codes[:, columns],
+                codes[:, columns],
+            )
             codes[:, columns] = np.where(applies, answered, absent)
     return codes
 

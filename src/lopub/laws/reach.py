@@ -28,7 +28,11 @@ class Reach:
 @lru_cache(maxsize=4096)
 def reach_of_cells(law: Law, n_ones: int | None, part_cells: int) -> Reach:
     """Where each candidate has a bit of its own, and so all cells are alike. n_ones: of every output, where that is fixed."""
-    p, q, n_summed = law.p, law.q, law.n_candidates // part_cells  # so many cells of the block add up to one
+    p, q, n_summed = (
+        law.p,
+        law.q,
+        law.n_candidates // part_cells,
+    )  # so many cells of the block add up to one
     most = n_summed if n_ones is None else min(n_ones, n_summed)
     least = 0 if n_ones is None else max(0, n_ones - (law.n_candidates - n_summed))
     low, high = (np.array([float((ones - n_summed * q) / (p - q))]) for ones in (least, most))
@@ -40,5 +44,10 @@ def reach_of_codes(law: Law, shape: tuple[int, ...], axes: tuple[int, ...]) -> R
     p, q, own = float(law.p), float(law.q), math.prod(shape[axis] for axis in axes)
     shares = reading(law, shape, axes)
     debiased = shares.sum(axis=1) * q
-    low, high = np.minimum(shares, 0).sum(axis=1) - debiased, np.maximum(shares, 0).sum(axis=1) - debiased
-    return Reach(low / (p - q), high / (p - q), (p - q) ** 2 / (q * (1 - q)) * own / law.n_candidates)
+    low, high = (
+        np.minimum(shares, 0).sum(axis=1) - debiased,
+        np.maximum(shares, 0).sum(axis=1) - debiased,
+    )
+    return Reach(
+        low / (p - q), high / (p - q), (p - q) ** 2 / (q * (1 - q)) * own / law.n_candidates
+    )

@@ -30,7 +30,9 @@ class Records:
     view_index: NDArray[np.int32]
 
     @classmethod
-    def of(cls, campaign: Campaign, codes: NDArray[np.uint16], mask: NDArray[np.bool_]) -> "Records":
+    def of(
+        cls, campaign: Campaign, codes: NDArray[np.uint16], mask: NDArray[np.bool_]
+    ) -> "Records":
         """Records with the views that were drawn for them. mask: shape (n, attributes), what each view covers."""
         if not campaign.view.masked:
             everything = (tuple(range(len(campaign.domain))),) if len(codes) else ()
@@ -38,7 +40,13 @@ class Records:
         distinct, index = distinct_rows(packed_masks(mask))
         found = [view_of(row.tobytes()) for row in distinct]
         order = sorted(range(len(found)), key=found.__getitem__)
-        return cls(campaign, codes, mask, tuple(found[i] for i in order), np.argsort(order).astype(np.int32)[index])
+        return cls(
+            campaign,
+            codes,
+            mask,
+            tuple(found[i] for i in order),
+            np.argsort(order).astype(np.int32)[index],
+        )
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -63,7 +71,9 @@ def packed_masks(mask: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return np.packbits(whole, bitorder="little").reshape(len(mask), whole.shape[1] // 8)
 
 
-def cell_numbers(codes: NDArray[np.uint16], mask: NDArray[np.bool_], sizes: tuple[int, ...]) -> NDArray[np.int64]:
+def cell_numbers(
+    codes: NDArray[np.uint16], mask: NDArray[np.bool_], sizes: tuple[int, ...]
+) -> NDArray[np.int64]:
     """Each record's cell in the product domain of what its mask covers: domain order, last attribute fastest."""
     numbers = np.zeros(len(codes), dtype=np.int64)
     for position, size in enumerate(sizes):
@@ -105,7 +115,12 @@ def distinct_keys(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray
 
 
 @compiled
-def _number(keys: NDArray[np.uint64], met: NDArray[np.uint64], slots: NDArray[np.int64], places: NDArray[np.int64]) -> int:
+def _number(
+    keys: NDArray[np.uint64],
+    met: NDArray[np.uint64],
+    slots: NDArray[np.int64],
+    places: NDArray[np.int64],
+) -> int:
     """Number the distinct keys as they are met, by a table of slots; how many, or -1 where they are too many for it."""
     n_met, last = 0, np.uint64(len(slots) - 1)
     for i in range(len(keys)):

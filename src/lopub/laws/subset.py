@@ -52,12 +52,17 @@ class SubsetBulk(Bulk):
     def possible(self, reports: ReportArrays) -> Ok:
         if not reports.campaign.jointly or not len(reports.payloads):
             return super().possible(reports)
-        sizes = np.array([reports.campaign.channels(view)[0].n_ones for view in reports.views], dtype=np.int64)
+        sizes = np.array(
+            [reports.campaign.channels(view)[0].n_ones for view in reports.views], dtype=np.int64
+        )
         right: Ok = reports.payloads.n_ones() == sizes[reports.view_index]
         return right
 
     def possible_payloads(self, channels: Channels, payloads: Payloads) -> Ok:
-        weights = [self.bits(channels, at, payloads).sum(axis=1) == channel.n_ones for at, channel in enumerate(channels)]
+        weights = [
+            self.bits(channels, at, payloads).sum(axis=1) == channel.n_ones
+            for at, channel in enumerate(channels)
+        ]
         right: Ok = np.logical_and.reduce(weights)
         return right
 
@@ -77,7 +82,10 @@ def _subsets(channel: SubsetChannel, x: NDArray[np.int64], source: RandomWords) 
     """w of the other cells where the true one is not held, w - 1 and the true one where it is."""
     held = chosen(source, len(x), units_of(channel.law().p))
     bits = np.zeros((len(x), channel.n_candidates), dtype=np.uint8)
-    for rows, size in ((np.flatnonzero(held), channel.subset_size - 1), (np.flatnonzero(~held), channel.subset_size)):
+    for rows, size in (
+        (np.flatnonzero(held), channel.subset_size - 1),
+        (np.flatnonzero(~held), channel.subset_size),
+    ):
         others = random_subsets(source, len(rows), size, channel.n_candidates - 1)
         is_other = np.ones((len(rows), channel.n_candidates), dtype=bool)
         is_other[np.arange(len(rows)), x[rows]] = False

@@ -55,7 +55,11 @@ class Support:
         if ordered not in self._masks:
             self._masks[ordered] = self._projected(ordered) if self.rules else None
         found = self._masks[ordered]
-        return found if found is None or ordered == clique else np.transpose(found, [ordered.index(p) for p in clique])
+        return (
+            found
+            if found is None or ordered == clique
+            else np.transpose(found, [ordered.index(p) for p in clique])
+        )
 
     # ---- rules
 
@@ -65,12 +69,16 @@ class Support:
             positions = self._domain.positions(option.name for option in options)
             centre = positions[0]
             if isinstance(question, TickList):
-                centre = positions[question.values.index(question.none)] if question.none else centre
+                centre = (
+                    positions[question.values.index(question.none)] if question.none else centre
+                )
                 yield from self._ticks(question, positions, centre)
             if question.only_if is not None and question.not_applicable_index is not None:
                 yield from self._condition(centre, question.not_applicable_index, question.only_if)
 
-    def _condition(self, position: int, not_applicable: int, condition: Condition) -> Iterator[Rule]:
+    def _condition(
+        self, position: int, not_applicable: int, condition: Condition
+    ) -> Iterator[Rule]:
         """The question does not apply just where the condition is false."""
         clique = tuple(sorted({position, *self._domain.positions(condition.attributes)}))
         shape = self._shape(clique)
@@ -95,7 +103,11 @@ class Support:
         alike = np.equal.outer(state, state)
         if ticks.none:
             alike[1, 1] = False
-        yield from (Rule(_pair(centre, position), alike, position) for position in positions if position != centre)
+        yield from (
+            Rule(_pair(centre, position), alike, position)
+            for position in positions
+            if position != centre
+        )
 
     # ---- projections
 
@@ -108,7 +120,9 @@ class Support:
         others = {position for rule in rules for position in rule.clique} - set(clique)
         rules += self._tick_rules({*clique, *others})
         while others:
-            rest, position = min((self._neighbours(rules, position), position) for position in others)
+            rest, position = min(
+                (self._neighbours(rules, position), position) for position in others
+            )
             others.remove(position)
             touching = [rule for rule in rules if position in rule.clique]
             rules = [rule for rule in rules if position not in rule.clique]
@@ -148,14 +162,28 @@ class Support:
         for ticks, options in self._lists:
             own = tuple(sorted(positions.intersection(options)))
             all_there = bool(ticks.none) and len(own) == len(options)
-            if (all_there or 0 < ticks.most < len(own)) and math.prod(self._shape(own)) <= MOST_CELLS:
-                found.append(Rule(own, _well_ticked(self._shape(own), ticks.most, at_least_one=all_there), own[0]))
+            if (all_there or 0 < ticks.most < len(own)) and math.prod(
+                self._shape(own)
+            ) <= MOST_CELLS:
+                found.append(
+                    Rule(
+                        own,
+                        _well_ticked(self._shape(own), ticks.most, at_least_one=all_there),
+                        own[0],
+                    )
+                )
         return found
 
     @cached_property
     def _lists(self) -> tuple[tuple[TickList, Clique], ...]:
-        lists = [one for one in self._domain.questions if isinstance(one, TickList) and (one.most or one.none)]
-        return tuple((one, self._domain.positions(option.name for option in one.options)) for one in lists)
+        lists = [
+            one
+            for one in self._domain.questions
+            if isinstance(one, TickList) and (one.most or one.none)
+        ]
+        return tuple(
+            (one, self._domain.positions(option.name for option in one.options)) for one in lists
+        )
 
 
 def _pair(one: int, other: int) -> Pair:
@@ -169,7 +197,9 @@ def _meet(rules: Iterable[Rule], clique: Sequence[int], shape: tuple[int, ...]) 
     for rule in rules:
         order = np.argsort([place[position] for position in rule.clique])
         held = dict(zip(rule.clique, rule.mask.shape, strict=True))
-        mask &= np.transpose(rule.mask, order).reshape([held.get(position, 1) for position in clique])
+        mask &= np.transpose(rule.mask, order).reshape(
+            [held.get(position, 1) for position in clique]
+        )
     return mask
 
 

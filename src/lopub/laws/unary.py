@@ -33,7 +33,9 @@ class UnaryBulk(Bulk):
     def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
         if isinstance(channels[0], SymmetricChannel):
             codes = [[1 << i for i in range(channel.n_candidates)] for channel in channels]
-            return flipped(codes, [channel.width for channel in channels], channels[0].change, inputs, source)
+            return flipped(
+                codes, [channel.width for channel in channels], channels[0].change, inputs, source
+            )
         own = cast(tuple[OptimizedChannel, ...], channels)
         bits = [_optimized(channel, x, source) for channel, x in zip(own, inputs, strict=True)]
         return np.packbits(np.concatenate(bits, axis=1), axis=1, bitorder="little")
@@ -62,7 +64,11 @@ def _optimized(channel: OptimizedChannel, x: NDArray[np.int64], source: RandomWo
     """Every bit a one with q, the true one a fair coin."""
     n = len(x)
     n_words = (n * channel.width + 63) // 64
-    noise = bernoulli_words(source, n_words, units_of(channel.law().q)).astype("<u8", copy=False).view(np.uint8)
+    noise = (
+        bernoulli_words(source, n_words, units_of(channel.law().q))
+        .astype("<u8", copy=False)
+        .view(np.uint8)
+    )
     bits = np.unpackbits(noise, bitorder="little")[: n * channel.width].reshape(n, channel.width)
     bits[np.arange(n), x] = words(source, n) >> np.uint64(63)
     return bits

@@ -33,7 +33,9 @@ def draw_masks(rule: ViewRule, sizes: tuple[int, ...], n: int, source: RandomWor
 def chance_of(rule: ViewRule, sizes: tuple[int, ...], clique: Clique) -> float:
     """The chance that a view holds all of these attributes; as often as among drawn views where nobody can compute it."""
     exact = rule.coverage(clique, sizes)
-    return float(_drawn(rule, sizes)[:, list(clique)].all(axis=1).mean()) if exact is None else exact
+    return (
+        float(_drawn(rule, sizes)[:, list(clique)].all(axis=1).mean()) if exact is None else exact
+    )
 
 
 @lru_cache(maxsize=8)
@@ -55,7 +57,11 @@ def _random_orders(n: int, d: int, source: RandomWords) -> NDArray[np.int64]:
 
 def _orders(n: int, d: int, lists: Lists, n_wanted: int, source: RandomWords) -> NDArray[np.int64]:
     """The first so many attributes of n orders."""
-    return _walks(n, d, lists, n_wanted, source) if lists else _random_orders(n, d, source)[:, :n_wanted]
+    return (
+        _walks(n, d, lists, n_wanted, source)
+        if lists
+        else _random_orders(n, d, source)[:, :n_wanted]
+    )
 
 
 def _walks(n: int, d: int, lists: Lists, n_wanted: int, source: RandomWords) -> NDArray[np.int64]:
@@ -83,7 +89,9 @@ def _all(rule: AllAttributes, sizes: tuple[int, ...], n: int, source: RandomWord
 
 def _sampled(rule: Sample, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:
     mask = np.zeros((n, len(sizes)), dtype=bool)
-    np.put_along_axis(mask, _orders(n, len(sizes), rule.lists, rule.n_sampled, source), True, axis=1)
+    np.put_along_axis(
+        mask, _orders(n, len(sizes), rule.lists, rule.n_sampled, source), True, axis=1
+    )
     return mask
 
 

@@ -36,7 +36,9 @@ class _List:
     kept: dict[bytes, float]
 
     def chances(self, codes: Codes) -> Probabilities:
-        patterns, places = distinct_rows(np.ascontiguousarray(codes[:, list(self.positions)].astype(np.uint8)))
+        patterns, places = distinct_rows(
+            np.ascontiguousarray(codes[:, list(self.positions)].astype(np.uint8))
+        )
         return np.array([self.kept.get(pattern.tobytes(), 1.0) for pattern in patterns])[places]
 
 
@@ -58,7 +60,9 @@ class Acceptance:
         n_rows: int,
     ) -> "Acceptance":
         """For the records of a model. domain: with the tree's positions. columns: with those of the records."""
-        ruled = [one for one in domain.questions if isinstance(one, TickList) and (one.most or one.none)]
+        ruled = [
+            one for one in domain.questions if isinstance(one, TickList) and (one.most or one.none)
+        ]
         if not ruled:
             return cls(columns, ())
         pilot = draw(min(max(n_rows, FEWEST_PILOT), MOST_PILOT))
@@ -78,12 +82,20 @@ class Acceptance:
 
 
 def _balanced(positions: Clique, pilot: Codes, shares: Sequence[Probabilities]) -> _List:
-    patterns, places = distinct_rows(np.ascontiguousarray(pilot[:, list(positions)].astype(np.uint8)))
+    patterns, places = distinct_rows(
+        np.ascontiguousarray(pilot[:, list(positions)].astype(np.uint8))
+    )
     have = np.bincount(places, minlength=len(patterns)) / max(len(pilot), 1)
     wanted = _raked(patterns, have, shares)
     weights = np.divide(wanted, have, out=np.ones_like(have), where=have > 0)
     largest = min(float(weights.max(initial=1.0)), 1 / LEAST_KEPT)
-    return _List(positions, {row.tobytes(): min(w / largest, 1.0) for row, w in zip(patterns, weights.tolist(), strict=True)})
+    return _List(
+        positions,
+        {
+            row.tobytes(): min(w / largest, 1.0)
+            for row, w in zip(patterns, weights.tolist(), strict=True)
+        },
+    )
 
 
 def _share(position: int, tree: JunctionTree, joints: Sequence[Probabilities]) -> Probabilities:
@@ -92,7 +104,9 @@ def _share(position: int, tree: JunctionTree, joints: Sequence[Probabilities]) -
     return margin_of(joints[place], (tree.cliques[place].index(position),))
 
 
-def _raked(patterns: NDArray[np.uint8], shares: Probabilities, wanted: Sequence[Probabilities]) -> Probabilities:
+def _raked(
+    patterns: NDArray[np.uint8], shares: Probabilities, wanted: Sequence[Probabilities]
+) -> Probabilities:
     """The shares of patterns, raked to those of their options. patterns: shape (n_patterns, n_options)."""
     fitted = shares.copy()
     for _ in range(SWEEPS):

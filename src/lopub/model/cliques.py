@@ -56,9 +56,18 @@ def tree_model(
         for clique, own in zip(tree.cliques, constraints, strict=True)
     ]
     told = constraints
-    constraints = [_agreeing(clique, own, joint, possible) for clique, own, joint in zip(tree.cliques, told, joints, strict=True)]
-    better = [refine(clique, joint) if refine else None for clique, joint in zip(tree.cliques, joints, strict=True)]
-    joints = [own.met(new) if new is not None else joint for own, new, joint in zip(constraints, better, joints, strict=True)]
+    constraints = [
+        _agreeing(clique, own, joint, possible)
+        for clique, own, joint in zip(tree.cliques, told, joints, strict=True)
+    ]
+    better = [
+        refine(clique, joint) if refine else None
+        for clique, joint in zip(tree.cliques, joints, strict=True)
+    ]
+    joints = [
+        own.met(new) if new is not None else joint
+        for own, new, joint in zip(constraints, better, joints, strict=True)
+    ]
     for _ in range(ROUNDS):
         _reconcile(tree, constraints, joints)
     _settle(tree, joints, possible)
@@ -79,15 +88,26 @@ def given_model(
     settled = list(joints)
     _settle(tree, settled, possible)
     moved = tuple(avd(new, old) for new, old in zip(settled, joints, strict=True))
-    return TreeModel(tree, tuple(settled), moved, tuple(refined) if refined is not None else (False,) * len(settled))
+    return TreeModel(
+        tree,
+        tuple(settled),
+        moved,
+        tuple(refined) if refined is not None else (False,) * len(settled),
+    )
 
 
 def _constraints(clique: Clique, pairs: Pairs) -> Constraints:
-    axes = {pair: (clique.index(pair[0]), clique.index(pair[1])) for pair in combinations(clique, 2)}
-    return Constraints({axes[pair]: pairs[pair] for pair in combinations(clique, 2) if pair in pairs})
+    axes = {
+        pair: (clique.index(pair[0]), clique.index(pair[1])) for pair in combinations(clique, 2)
+    }
+    return Constraints(
+        {axes[pair]: pairs[pair] for pair in combinations(clique, 2) if pair in pairs}
+    )
 
 
-def _agreeing(clique: Clique, own: Constraints, joint: Probabilities, possible: Possible) -> Constraints:
+def _agreeing(
+    clique: Clique, own: Constraints, joint: Probabilities, possible: Possible
+) -> Constraints:
     """What a clique's joint should agree with. Where the questionnaire rules cells out, that is what a joint can agree with: its
     own pairs, once they are a compromise."""
     if possible(clique) is None:
@@ -99,7 +119,9 @@ def _shared_axes(tree: JunctionTree, place: int, clique: Clique) -> tuple[int, .
     return tuple(clique.index(position) for position in tree.separators[place])
 
 
-def _reconcile(tree: JunctionTree, constraints: Sequence[Constraints], joints: list[Probabilities]) -> None:
+def _reconcile(
+    tree: JunctionTree, constraints: Sequence[Constraints], joints: list[Probabilities]
+) -> None:
     """Each clique and its parent are raked to the mean of what they say about their separator, and to their pairs again."""
     for place, parent in enumerate(tree.parents):
         if parent is None:
@@ -107,7 +129,9 @@ def _reconcile(tree: JunctionTree, constraints: Sequence[Constraints], joints: l
         axes = {at: _shared_axes(tree, place, tree.cliques[at]) for at in (place, parent)}
         mean = (margin_of(joints[place], axes[place]) + margin_of(joints[parent], axes[parent])) / 2
         for at in (place, parent):
-            joints[at] = Constraints({**constraints[at].margins, axes[at]: mean}).met(joints[at], sweeps=3)
+            joints[at] = Constraints({**constraints[at].margins, axes[at]: mean}).met(
+                joints[at], sweeps=3
+            )
 
 
 def _settle(tree: JunctionTree, joints: list[Probabilities], possible: Possible) -> None:
@@ -120,7 +144,10 @@ def _settle(tree: JunctionTree, joints: list[Probabilities], possible: Possible)
 
 
 def _with_margin(
-    joint: Probabilities, axes: tuple[int, ...], wanted: Probabilities, possible: NDArray[np.bool_] | None = None
+    joint: Probabilities,
+    axes: tuple[int, ...],
+    wanted: Probabilities,
+    possible: NDArray[np.bool_] | None = None,
 ) -> Probabilities:
     """The joint with another margin; where its own is zero, the rest is spread as it is at large, over possible cells."""
     others = tuple(axis for axis in range(joint.ndim) if axis not in axes)

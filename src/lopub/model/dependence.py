@@ -69,16 +69,27 @@ class Pruning:
         }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
-                raise DomainError(f"{name} must be {' or '.join(allowed)}, got {getattr(self, name)!r}")
+                raise DomainError(
+                    f"{name} must be {' or '.join(allowed)}, got {getattr(self, name)!r}"
+                )
 
     def kept(self, marginals: Sequence[Probabilities], phi: float) -> tuple[int, ...]:
         """The attributes whose pairs are looked at, ascending."""
         check_phi(phi)
         wanted = len(marginals) * (1 - phi)
-        n_kept = math.floor(wanted + 0.5 + 1e-9) if self.rounding == "half_up" else math.floor(wanted + 1e-9)
-        values = [entropy(marginal) / (len(marginal) if self.rank == "entropy_per_candidate" else 1) for marginal in marginals]
+        n_kept = (
+            math.floor(wanted + 0.5 + 1e-9)
+            if self.rounding == "half_up"
+            else math.floor(wanted + 1e-9)
+        )
+        values = [
+            entropy(marginal) / (len(marginal) if self.rank == "entropy_per_candidate" else 1)
+            for marginal in marginals
+        ]
         sign = -1 if self.find == "dependence" else 1
-        ranked = sorted(range(len(marginals)), key=lambda position: (sign * values[position], position))
+        ranked = sorted(
+            range(len(marginals)), key=lambda position: (sign * values[position], position)
+        )
         return tuple(sorted(ranked[:n_kept]))
 
 
@@ -93,10 +104,14 @@ def check_phi(phi: float) -> None:
         raise DomainError(f"phi must lie in 0..1, got {phi:g}")
 
 
-def pairs_to_check(marginals: Sequence[Probabilities], phi: float, pruning: Pruning | None = None) -> list[Pair]:
+def pairs_to_check(
+    marginals: Sequence[Probabilities], phi: float, pruning: Pruning | None = None
+) -> list[Pair]:
     """The pairs whose joint has to be estimated: all of them, or those that pruning leaves."""
     check_phi(phi)
-    return list(combinations(range(len(marginals)) if pruning is None else pruning.kept(marginals, phi), 2))
+    return list(
+        combinations(range(len(marginals)) if pruning is None else pruning.kept(marginals, phi), 2)
+    )
 
 
 def paper_graph(
@@ -110,24 +125,40 @@ def paper_graph(
     """Algorithm 4: an edge where the mutual information reaches its threshold. joints: of the pairs to check. known: edges in
     any case, because their joint is public knowledge."""
     check_phi(phi)
-    strengths = {pair: mutual_information(joint) for pair, joint in joints.items() if pair not in known}
-    found = [pair for pair, value in strengths.items() if value >= threshold(sizes[pair[0]], sizes[pair[1]], phi)]
+    strengths = {
+        pair: mutual_information(joint) for pair, joint in joints.items() if pair not in known
+    }
+    found = [
+        pair
+        for pair, value in strengths.items()
+        if value >= threshold(sizes[pair[0]], sizes[pair[1]], phi)
+    ]
     assumed = []
     if pruning is not None and pruning.find == "independence":
-        assumed = [pair for pair in combinations(range(len(sizes)), 2) if pair not in strengths and pair not in known]
+        assumed = [
+            pair
+            for pair in combinations(range(len(sizes)), 2)
+            if pair not in strengths and pair not in known
+        ]
     edges = (*known, *_strongest_first(found, strengths), *assumed)
     return DependencyGraph(len(sizes), "mutual information", edges, strengths, n_known=len(known))
 
 
 def gain_graph(
-    n_attributes: int, gains: Mapping[Pair, float], *, known: Sequence[Pair] = (), n_ruled_out: int = 0
+    n_attributes: int,
+    gains: Mapping[Pair, float],
+    *,
+    known: Sequence[Pair] = (),
+    n_ruled_out: int = 0,
 ) -> DependencyGraph:
     """An edge where held-out reports are explained better than by independence, by `least_gain`. known: edges in any case.
     n_ruled_out: pairs that were looked at, too, and whose gain is too small without a fit."""
     least = least_gain([*gains.values(), *[0.0] * n_ruled_out])
     found = [pair for pair, gain in gains.items() if gain >= least]
     edges = (*known, *_strongest_first(found, gains))
-    return DependencyGraph(n_attributes, "held-out gain", edges, dict(gains), least, n_known=len(known))
+    return DependencyGraph(
+        n_attributes, "held-out gain", edges, dict(gains), least, n_known=len(known)
+    )
 
 
 def least_gain(gains: Collection[float], false_share: float = FALSE_SHARE) -> float:
@@ -139,7 +170,9 @@ def least_gain(gains: Collection[float], false_share: float = FALSE_SHARE) -> fl
     which bounds the share of false ones. It asks for more where there is little to be found and for 3 nats where there is much.
     """
     descending = np.sort(np.fromiter(gains, dtype=np.float64, count=len(gains)))[::-1]
-    asked = np.maximum(LEAST_GAIN, np.log(len(descending) / (false_share * np.arange(1, len(descending) + 1))))
+    asked = np.maximum(
+        LEAST_GAIN, np.log(len(descending) / (false_share * np.arange(1, len(descending) + 1)))
+    )
     reached = np.flatnonzero(descending >= asked)
     last = reached[-1] if len(reached) else 0
     return float(asked[last]) if len(asked) else LEAST_GAIN

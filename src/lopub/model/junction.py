@@ -27,11 +27,15 @@ class JunctionTree:
 
     def __post_init__(self) -> None:
         if not self.cliques or len(self.parents) != len(self.cliques):
-            raise DomainError(f"a junction tree needs a parent or None a clique, got {len(self.parents)} for {len(self.cliques)}")
+            raise DomainError(
+                f"a junction tree needs a parent or None a clique, got {len(self.parents)} for {len(self.cliques)}"
+            )
         seen: set[int] = set()
         for place, clique in enumerate(self.cliques):
             if not clique or clique[0] < 0 or any(low >= high for low, high in pairwise(clique)):
-                raise DomainError(f"clique {place} must be ascending positions of attributes, got {clique}")
+                raise DomainError(
+                    f"clique {place} must be ascending positions of attributes, got {clique}"
+                )
             self._check_parent(place, seen)
             seen.update(clique)
 
@@ -42,7 +46,9 @@ class JunctionTree:
         if parent is not None and not shared:
             raise DomainError(f"clique {place} shares no attribute with its parent {parent}")
         if not shared <= set(() if parent is None else self.cliques[parent]):
-            raise DomainError(f"clique {place} shares attributes with earlier cliques that its parent {parent} does not hold")
+            raise DomainError(
+                f"clique {place} shares attributes with earlier cliques that its parent {parent} does not hold"
+            )
         if len(shared) == len(self.cliques[place]):
             raise DomainError(f"clique {place} adds no attribute to those of its parent {parent}")
 
@@ -50,7 +56,9 @@ class JunctionTree:
     def separators(self) -> tuple[Clique, ...]:
         """What each clique shares with its parent; nothing for the first of a component."""
         return tuple(
-            () if parent is None else tuple(position for position in clique if position in self.cliques[parent])
+            ()
+            if parent is None
+            else tuple(position for position in clique if position in self.cliques[parent])
             for clique, parent in zip(self.cliques, self.parents, strict=True)
         )
 
@@ -114,7 +122,9 @@ class GrowingGraph:
         self._refused: list[Pair] = []
         self._filled = [1 << position for position in range(len(sizes))]
         """Of each attribute, those that share a clique with it, itself among them."""
-        self._steps = [_elimination(_Remainder(self.sizes, [position])) for position in range(len(sizes))]
+        self._steps = [
+            _elimination(_Remainder(self.sizes, [position])) for position in range(len(sizes))
+        ]
         """The elimination of each attribute's component: one list that all its attributes share."""
 
     @property
@@ -138,7 +148,9 @@ class GrowingGraph:
 
     def tree(self) -> JunctionTree:
         """The junction tree of the graph as triangulated now."""
-        firsts = [steps for position, steps in enumerate(self._steps) if steps[0].attribute == position]
+        firsts = [
+            steps for position, steps in enumerate(self._steps) if steps[0].attribute == position
+        ]
         return _spanned(_maximal([step for steps in firsts for step in steps]), self.sizes)
 
     def _fits(self, a: int, b: int) -> bool:
@@ -170,14 +182,18 @@ class GrowingGraph:
         """Add an edge between two components. Always possible: where min-fill passes the cap, keep what was filled in."""
         remainder = self._steps[a][0].before.united(self._steps[b][0].before)
         remainder.join(a, b)
-        steps = _elimination(remainder, self.most_cells) or _elimination(self._as_filled(remainder, a, b))
+        steps = _elimination(remainder, self.most_cells) or _elimination(
+            self._as_filled(remainder, a, b)
+        )
         self._settle(steps)
 
     def _as_filled(self, remainder: "_Remainder", a: int, b: int) -> "_Remainder":
         """The chordal graph of both components and the edge: eliminating it fills in nothing more."""
         attributes = sorted(remainder.neighbours)
         filled = _Remainder(self.sizes, attributes)
-        for low, high in [(u, w) for u in attributes for w in _members(self._filled[u]) if u < w] + [(a, b)]:
+        for low, high in [
+            (u, w) for u in attributes for w in _members(self._filled[u]) if u < w
+        ] + [(a, b)]:
             filled.join(low, high)
         return filled
 
@@ -209,7 +225,11 @@ class _Remainder:
 
     def copy(self) -> "_Remainder":
         twin = _Remainder(self.sizes, ())
-        twin.neighbours, twin.missing, twin.cells = self.neighbours.copy(), self.missing.copy(), self.cells.copy()
+        twin.neighbours, twin.missing, twin.cells = (
+            self.neighbours.copy(),
+            self.missing.copy(),
+            self.cells.copy(),
+        )
         return twin
 
     def united(self, other: "_Remainder") -> "_Remainder":
@@ -239,7 +259,13 @@ class _Remainder:
     def least(self) -> int:
         """The attribute to eliminate next: least fill, then fewest cells, then first."""
         fill = min(self.missing.values())
-        return min([(self.cells[position], position) for position, missing in self.missing.items() if missing == fill])[1]
+        return min(
+            [
+                (self.cells[position], position)
+                for position, missing in self.missing.items()
+                if missing == fill
+            ]
+        )[1]
 
     def eliminate(self, attribute: int) -> int:
         """Take an attribute out and join its neighbours to each other; returns the clique of them all, as bits."""
@@ -303,7 +329,9 @@ def _checked(edge: Pair, n_attributes: int) -> Pair:
     """The edge in ascending order."""
     low, high = sorted(edge)
     if not 0 <= low < high < n_attributes:
-        raise DomainError(f"an edge joins two of the positions 0 to {n_attributes - 1}, got {edge[0]} and {edge[1]}")
+        raise DomainError(
+            f"an edge joins two of the positions 0 to {n_attributes - 1}, got {edge[0]} and {edge[1]}"
+        )
     return low, high
 
 
@@ -367,4 +395,8 @@ UNLINKED = _Link(0, 0, -1)
 
 def _link(parent: int, clique: int, cliques: Sequence[Clique], sizes: Sizes) -> _Link:
     shared = [position for position in cliques[clique] if position in cliques[parent]]
-    return _Link(-len(shared), -math.prod(sizes[position] for position in shared), parent) if shared else UNLINKED
+    return (
+        _Link(-len(shared), -math.prod(sizes[position] for position in shared), parent)
+        if shared
+        else UNLINKED
+    )

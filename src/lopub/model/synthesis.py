@@ -50,9 +50,13 @@ def synthesize(
     def draw_more(n: int) -> Codes:
         return _drawn(tree, joints, domain, columns, n, rng, _independent)
 
-    codes = _drawn(tree, joints, domain, columns, n_rows, rng, _stratified if stratified else _independent)
+    codes = _drawn(
+        tree, joints, domain, columns, n_rows, rng, _stratified if stratified else _independent
+    )
     if domain.has_rules:
-        _redraw(codes, Acceptance.of(tree, joints, domain, columns, draw_more, n_rows), draw_more, rng)
+        _redraw(
+            codes, Acceptance.of(tree, joints, domain, columns, draw_more, n_rows), draw_more, rng
+        )
     return Dataset(columns, codes)
 
 
@@ -81,7 +85,9 @@ def _drawn(
     return codes
 
 
-def _redraw(codes: Codes, acceptance: Acceptance, draw: Callable[[int], Codes], rng: np.random.Generator) -> None:
+def _redraw(
+    codes: Codes, acceptance: Acceptance, draw: Callable[[int], Codes], rng: np.random.Generator
+) -> None:
     """Replace records that are not kept, in place, by others of the same model."""
     wrong = np.flatnonzero(~acceptance.keeps(codes, rng))
     good = np.setdiff1d(np.arange(len(codes)), wrong, assume_unique=True)
@@ -93,16 +99,22 @@ def _redraw(codes: Codes, acceptance: Acceptance, draw: Callable[[int], Codes], 
         codes[wrong[: len(fresh)]] = fresh
         good, wrong = np.concatenate([good, wrong[: len(fresh)]]), wrong[len(fresh) :]
     if not len(good):
-        raise DomainError("no synthetic record agrees with the questionnaire; are its conditions and lists as they should be?")
+        raise DomainError(
+            "no synthetic record agrees with the questionnaire; are its conditions and lists as they should be?"
+        )
     codes[wrong] = codes[rng.choice(good, len(wrong))]
 
 
-def _check(tree: JunctionTree, joints: Sequence[Probabilities], domain: Domain, n_rows: int) -> None:
+def _check(
+    tree: JunctionTree, joints: Sequence[Probabilities], domain: Domain, n_rows: int
+) -> None:
     if n_rows < 1:
         raise DomainError(f"rows must be at least 1, got {n_rows}")
     positions = {position for clique in tree.cliques for position in clique}
     if positions != set(range(len(domain))):
-        raise DomainError(f"the junction tree must cover the domain's {len(domain)} attributes and no other")
+        raise DomainError(
+            f"the junction tree must cover the domain's {len(domain)} attributes and no other"
+        )
     if len(joints) != len(tree.cliques):
         raise DomainError(f"joints must be one a clique, {len(tree.cliques)}, got {len(joints)}")
     for place, (clique, joint) in enumerate(zip(tree.cliques, joints, strict=True)):
@@ -111,7 +123,9 @@ def _check(tree: JunctionTree, joints: Sequence[Probabilities], domain: Domain, 
             raise DomainError(f"joint {place} must have shape {shape}, got {joint.shape}")
         total = float(joint.sum())
         if not abs(total - 1) <= SUM_TOLERANCE or joint.min() < 0:
-            raise DomainError(f"joint {place} must not be negative and sum to 1, got a sum of {total:.6g}")
+            raise DomainError(
+                f"joint {place} must not be negative and sum to 1, got a sum of {total:.6g}"
+            )
 
 
 def _cells(codes: Codes, columns: Sequence[tuple[int, int]]) -> Cells:
@@ -163,15 +177,21 @@ def _stratified(steps: Probabilities, given: Cells, rng: np.random.Generator) ->
         yield by_group[start : start + BLOCK], _inverted(steps, groups, levels)
 
 
-def _inverted(steps: Probabilities, given: NDArray[np.int64], levels: Probabilities) -> NDArray[np.int64]:
+def _inverted(
+    steps: Probabilities, given: NDArray[np.int64], levels: Probabilities
+) -> NDArray[np.int64]:
     """The cell of the rest at each level of [0, 1) of its row's steps; never one of probability zero.
 
     All rows stand one behind the other, row i from i to i + 1, so that one sorted search serves all of them.
     """
     n_rows, n_cells = steps.shape
     line = (steps + np.arange(n_rows)[:, None]).reshape(-1)
-    ends = np.nextafter(np.arange(1, n_rows + 1, dtype=np.float64), 0)  # a sum must not round up into the next row
+    ends = np.nextafter(
+        np.arange(1, n_rows + 1, dtype=np.float64), 0
+    )  # a sum must not round up into the next row
     places = given + levels
-    found: NDArray[np.int64] = np.searchsorted(line, np.minimum(places, ends[given], out=places), side="right")
+    found: NDArray[np.int64] = np.searchsorted(
+        line, np.minimum(places, ends[given], out=places), side="right"
+    )
     found -= given * n_cells
     return found

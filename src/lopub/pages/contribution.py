@@ -50,7 +50,9 @@ def policy(*places: str, framed: bool = False, sites: str = "") -> str:
         "default-src 'none'", "script-src 'self'", "style-src 'self'", f"connect-src {connect}", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
     ]  # fmt: skip
-    return "; ".join([*rules, " ".join(("frame-ancestors 'self'", *sites.split()))] if framed else rules)
+    return "; ".join(
+        [*rules, " ".join(("frame-ancestors 'self'", *sites.split()))] if framed else rules
+    )
 
 
 HEADERS = {
@@ -80,7 +82,11 @@ def contribution_page(
     any more. folder: where the shared files are, relative to the page.
     """
     wording, terms = Wording.of(campaign), campaign.terms
-    policy_tag = f'<meta http-equiv="Content-Security-Policy" content="{html.escape(meta_policy)}">\n' if meta_policy else ""
+    policy_tag = (
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(meta_policy)}">\n'
+        if meta_policy
+        else ""
+    )
     told = {
         "language": terms.language,
         "direction": "rtl" if terms.language.lower().split("-")[0] in RIGHT_TO_LEFT else "ltr",
@@ -103,7 +109,11 @@ def contribution_page(
 def missing_page(sentence: str, *, folder: str = "") -> bytes:
     """A page that says why there is none, in one sentence."""
     told = {"sentence": sentence, "folder": folder, "style_hash": integrity("page.css")}
-    return _template("missing.html").substitute({name: html.escape(text) for name, text in told.items()}).encode()
+    return (
+        _template("missing.html")
+        .substitute({name: html.escape(text) for name, text in told.items()})
+        .encode()
+    )
 
 
 @cache
@@ -114,5 +124,7 @@ def _template(name: str) -> Template:
 def hosted_files(campaign: Campaign, origin: str, path: str = "") -> dict[str, bytes]:
     """All files of a page that is hosted anywhere, by name. origin: of the collector, https://host; path: before its routes."""
     address = f"{origin}{path}/campaigns/{campaign.id}"
-    page = contribution_page(campaign, questions="campaign.json", collector=address, meta_policy=policy(origin))
+    page = contribution_page(
+        campaign, questions="campaign.json", collector=address, meta_policy=policy(origin)
+    )
     return {**assets(), "campaign.json": campaign.canonical_bytes, "index.html": page}

@@ -26,7 +26,9 @@ def axes_for(ax: "Axes | None", width: float, height: float) -> "Axes":
 
 def cut(label: str) -> str:
     """A label that fits: of a long one its beginning and its end, in which names that begin alike differ."""
-    return label if len(label) <= LABEL_LENGTH else f"{label[: LABEL_LENGTH - END - 1]}…{label[-END:]}"
+    return (
+        label if len(label) <= LABEL_LENGTH else f"{label[: LABEL_LENGTH - END - 1]}…{label[-END:]}"
+    )
 
 
 def short(label: str) -> str:
@@ -34,9 +36,15 @@ def short(label: str) -> str:
     return cut(label.replace("$", r"\$"))
 
 
-def draw_bars(labels: Sequence[str], bars: Mapping[str, Sequence[float]], scale: str, ax: "Axes | None") -> "Axes":
+def draw_bars(
+    labels: Sequence[str], bars: Mapping[str, Sequence[float]], scale: str, ax: "Axes | None"
+) -> "Axes":
     """A group of bars for each label, from top to bottom. bars: by what each of a group stands for."""
-    axes, places, width = axes_for(ax, 6, 1 + 0.4 * len(labels) * len(bars)), np.arange(len(labels)), 0.8 / len(bars)
+    axes, places, width = (
+        axes_for(ax, 6, 1 + 0.4 * len(labels) * len(bars)),
+        np.arange(len(labels)),
+        0.8 / len(bars),
+    )
     for number, (name, values) in enumerate(bars.items()):
         axes.barh(places + (number - (len(bars) - 1) / 2) * width, values, width, label=name)
     axes.set_yticks(places, [short(label) for label in labels])
@@ -46,7 +54,13 @@ def draw_bars(labels: Sequence[str], bars: Mapping[str, Sequence[float]], scale:
     return axes
 
 
-def draw_curve(points: Sequence[tuple[float, float]], marked: tuple[float, float], x: str, y: str, ax: "Axes | None") -> "Axes":
+def draw_curve(
+    points: Sequence[tuple[float, float]],
+    marked: tuple[float, float],
+    x: str,
+    y: str,
+    ax: "Axes | None",
+) -> "Axes":
     """A line through points, one of which stands out; its x axis is logarithmic. x, y: what the axes say."""
     axes = axes_for(ax, 6, 4)
     axes.plot([at for at, _ in points], [value for _, value in points], marker=".")
@@ -56,7 +70,9 @@ def draw_curve(points: Sequence[tuple[float, float]], marked: tuple[float, float
     return axes
 
 
-def draw_dependence(labels: Sequence[str], edges: Mapping[Pair, float], ax: "Axes | None") -> "Axes":
+def draw_dependence(
+    labels: Sequence[str], edges: Mapping[Pair, float], ax: "Axes | None"
+) -> "Axes":
     """Attributes on a circle, with a line between those that depend on each other."""
     axes = axes_for(ax, 6.5, 5)
     draw_graph(axes, labels, edges, ink=INK, line=LINE)
@@ -64,13 +80,24 @@ def draw_dependence(labels: Sequence[str], edges: Mapping[Pair, float], ax: "Axe
 
 
 def draw_graph(
-    axes: "Axes", labels: Sequence[str], edges: Mapping[Pair, float], *, ink: str, line: str, faint: Collection[Pair] = ()
+    axes: "Axes",
+    labels: Sequence[str],
+    edges: Mapping[Pair, float],
+    *,
+    ink: str,
+    line: str,
+    faint: Collection[Pair] = (),
 ) -> None:
     """Attributes on a circle, neighbours near each other; the stronger a dependence, the wider its line. faint: edges that are
     drawn dashed."""
     order = _round_order(len(labels), edges)
-    is_level = len(labels) <= MOST_LEVEL  # half a step on, so that no two labels stand one over the other at the top
-    angle = {node: 2 * np.pi * (place + 0.5 * is_level) / max(len(order), 1) for place, node in enumerate(order)}
+    is_level = (
+        len(labels) <= MOST_LEVEL
+    )  # half a step on, so that no two labels stand one over the other at the top
+    angle = {
+        node: 2 * np.pi * (place + 0.5 * is_level) / max(len(order), 1)
+        for place, node in enumerate(order)
+    }
     strongest = max(edges.values(), default=1.0) or 1.0
     for (a, b), strength in sorted(edges.items(), key=lambda item: (item[1], item[0])):
         ends = np.array([[np.cos(angle[node]), np.sin(angle[node])] for node in (a, b)])
@@ -103,7 +130,9 @@ def _round_order(n: int, edges: Mapping[tuple[int, int], float]) -> list[int]:
     strength = {**edges, **{(b, a): value for (a, b), value in edges.items()}}
     while left:
         near = [node for node in sorted(left) if order and (order[-1], node) in strength]
-        chosen = max(near, key=lambda node: (strength[order[-1], node], -node)) if near else min(left)
+        chosen = (
+            max(near, key=lambda node: (strength[order[-1], node], -node)) if near else min(left)
+        )
         order.append(chosen)
         left.remove(chosen)
     return order

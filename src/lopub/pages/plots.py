@@ -49,21 +49,30 @@ def _figure(width: float, height: float) -> Iterator[Any]:
     from matplotlib.figure import Figure
 
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a glyph that is missing here, the reader's browser has
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # a glyph that is missing here, the reader's browser has
         yield Figure(figsize=(width, height), layout="constrained")
 
 
 def _svg(figure: Any, name: str, description: str) -> str:
     """The figure as an element of a page. name: makes its ids unique there; description: read aloud by screen readers."""
     data = io.StringIO()
-    figure.savefig(data, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    figure.savefig(
+        data,
+        format="svg",
+        transparent=True,
+        metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+    )
     text = data.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'(id="|url\(#|href="#)', lambda match: f"{match[1]}{name}-", text)
     for stand_in, variable in _VARIABLES.items():
         text = text.replace(stand_in, variable)
-    width, height = (float(value) for value in re.findall(r'(?:width|height)="([\d.]+)pt"', text)[:2])
+    width, height = (
+        float(value) for value in re.findall(r'(?:width|height)="([\d.]+)pt"', text)[:2]
+    )
     head = (
         f'<svg role="img" aria-label="{escape(description)}" viewBox="0 0 {width:g} {height:g}" style="max-width:{width:g}pt"'
         ' xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
@@ -79,7 +88,9 @@ FAINTEST = 0.18
 """Of a field's colour: what is there can be seen, however weak, on light and on dark."""
 
 
-def heat_map(values: NDArray[np.float64], labels: Sequence[str], *, name: str, description: str, scale: str) -> str:
+def heat_map(
+    values: NDArray[np.float64], labels: Sequence[str], *, name: str, description: str, scale: str
+) -> str:
     """A square of fields, each the stronger in colour the larger its value; NaN stays empty. scale: the values' unit,
     which is shown with the value of a field that is pointed at."""
     most = float(np.nanmax(values, initial=0.0)) or 1.0
@@ -93,9 +104,13 @@ def heat_map(values: NDArray[np.float64], labels: Sequence[str], *, name: str, d
         for a, b in np.argwhere(~np.isnan(values)).tolist()
     )
     middle, end = side + CELL / 2 + 3, side - 4
-    rows = "".join(f'<text x="{end:g}" y="{middle + CELL * at:g}" text-anchor="end">{one}</text>' for at, one in enumerate(shown))
+    rows = "".join(
+        f'<text x="{end:g}" y="{middle + CELL * at:g}" text-anchor="end">{one}</text>'
+        for at, one in enumerate(shown)
+    )
     columns = "".join(
-        f'<text transform="translate({middle + CELL * at:g} {end:g}) rotate(-90)">{one}</text>' for at, one in enumerate(shown)
+        f'<text transform="translate({middle + CELL * at:g} {end:g}) rotate(-90)">{one}</text>'
+        for at, one in enumerate(shown)
     )
     least = f";min-width:{width:g}px" if width > MOST_SHRUNK else ""
     return (
@@ -164,7 +179,11 @@ def lines(
         elif first is not None and from_zero:
             first.set_ylim(bottom=0)
         data = io.StringIO()
-        figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        figure.savefig(
+            data,
+            format="svg",
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )
         return data.getvalue().replace(INK, "#1f2933").replace(FAINT, "#9aa5b1")
 
 
@@ -173,7 +192,9 @@ def _draw_legend(axes: Any, *, beside: bool) -> None:
     if beside:
         axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     else:
-        axes.legend(frameon=False, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+        axes.legend(
+            frameon=False, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2
+        )
 
 
 def _draw_lines(axes: Any, drawn: Sequence[Line], logarithmic: bool) -> None:
@@ -182,9 +203,16 @@ def _draw_lines(axes: Any, drawn: Sequence[Line], logarithmic: bool) -> None:
     wide = len(places) > 1 and places[0] > 0 and places[-1] / places[0] > MOST_RATIO
     for number, line in enumerate(drawn):
         shift = BESIDE * (number - (len(drawn) - 1) / 2)
-        factor, offset = ((places[-1] / places[0]) ** shift, 0.0) if wide else (1.0, shift * (places[-1] - places[0]))
+        factor, offset = (
+            ((places[-1] / places[0]) ** shift, 0.0)
+            if wide
+            else (1.0, shift * (places[-1] - places[0]))
+        )
         style = {"color": "#8a8f98"} if line.faint else {"color": f"C{number % 10}"}
-        down = [min(bar, MOST_DOWN * y) if logarithmic else bar for bar, y in zip(line.spreads, line.y, strict=True)]
+        down = [
+            min(bar, MOST_DOWN * y) if logarithmic else bar
+            for bar, y in zip(line.spreads, line.y, strict=True)
+        ]
         axes.errorbar(
             [x * factor + offset for x in line.x], line.y, yerr=[down, line.spreads], label=line.label, capsize=2,
             marker=MARKERS[number % len(MARKERS)], linestyle=DASHES[number % len(DASHES)], linewidth=1.2, markersize=4, **style,
@@ -206,19 +234,43 @@ def curves(
         for number, (label, (x, y)) in enumerate(drawn.items()):
             own = FIRST if number == 0 else INK
             axes.plot(x, y, color=own, linewidth=1.4, marker=MARKERS[number], markersize=4)
-            axes.annotate(label, (x[0], y[0]), xytext=(4, 4), textcoords="offset points", color=own, fontsize=9)
+            axes.annotate(
+                label,
+                (x[0], y[0]),
+                xytext=(4, 4),
+                textcoords="offset points",
+                color=own,
+                fontsize=9,
+            )
         axes.set_xscale("log")
         axes.set(xlabel=x_label, ylabel=y_label)
         axes.set_ylim(bottom=0)
         ticks = sorted({value for x, _ in drawn.values() for value in x})
-        axes.set_xticks(ticks, [f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}" for value in ticks], rotation=30, ha="right")
+        axes.set_xticks(
+            ticks,
+            [f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}" for value in ticks],
+            rotation=30,
+            ha="right",
+        )
         axes.minorticks_off()
         return _svg(figure, name, description)
 
 
-def scatter(x: NDArray[np.float64], y: NDArray[np.float64], *, x_label: str, y_label: str, name: str, description: str) -> str:
+def scatter(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    *,
+    x_label: str,
+    y_label: str,
+    name: str,
+    description: str,
+) -> str:
     """Points about the line on which both are equal; evenly thinned where there are many."""
-    chosen = np.linspace(0, len(x) - 1, min(len(x), MOST_POINTS)).astype(np.int64) if len(x) else np.zeros(0, dtype=np.int64)
+    chosen = (
+        np.linspace(0, len(x) - 1, min(len(x), MOST_POINTS)).astype(np.int64)
+        if len(x)
+        else np.zeros(0, dtype=np.int64)
+    )
     order = np.argsort(x, kind="stable")[chosen]
     most = float(max(x.max(initial=1.0), y.max(initial=1.0)))
     with _figure(4.8, 4.4) as figure:

@@ -85,7 +85,9 @@ def translations(language: str, words: Path = HERE / "words") -> dict[str, str]:
     return found
 
 
-def rendered(template: str, templates: Path, language: str, *, words: Path = HERE / "words", **context: Any) -> bytes:
+def rendered(
+    template: str, templates: Path, language: str, *, words: Path = HERE / "words", **context: Any
+) -> bytes:
     """A whole page."""
     return environment(language, templates, words).get_template(template).render(**context).encode()
 
@@ -114,20 +116,31 @@ class Figures:
 
     def share(self, value: float) -> Markup:
         """A share in per cent."""
-        return Markup('<data value="{}">{}&nbsp;%</data>').format(repr(value), self._shown(f"{100 * value:.1f}"))
+        return Markup('<data value="{}">{}&nbsp;%</data>').format(
+            repr(value), self._shown(f"{100 * value:.1f}")
+        )
 
     def at_most(self, value: float) -> Markup:
         """A probability in per cent, rounded up, with as many digits as it takes not to be taken for certain: so the page on
         which people take part tells it, too."""
         digits = 0
-        while value < 1 and math.ceil(100 * value * 10**digits - LAST) >= 100 * 10**digits and digits < MOST_DIGITS:
+        while (
+            value < 1
+            and math.ceil(100 * value * 10**digits - LAST) >= 100 * 10**digits
+            and digits < MOST_DIGITS
+        ):
             digits += 1
         up = math.ceil(100 * value * 10**digits - LAST) / 10**digits
-        return Markup('<data value="{}">{}&nbsp;%</data>').format(repr(value), self._shown(f"{up:.{digits}f}"))
+        return Markup('<data value="{}">{}&nbsp;%</data>').format(
+            repr(value), self._shown(f"{up:.{digits}f}")
+        )
 
     def between(self, ends: tuple[float, float]) -> Markup:
         """An interval of shares in per cent."""
-        low, high = (Markup('<data value="{}">{}</data>').format(repr(end), self._shown(f"{100 * end:.1f}")) for end in ends)
+        low, high = (
+            Markup('<data value="{}">{}</data>').format(repr(end), self._shown(f"{100 * end:.1f}"))
+            for end in ends
+        )
         return Markup('<span class="whole">{}–{}&nbsp;%</span>').format(low, high)
 
     def about(self, share: float, people: int) -> str:
@@ -143,7 +156,9 @@ class Figures:
 
     def between_apart(self, ends: tuple[float, float]) -> Markup:
         """An interval of sizes of differences, in percentage points."""
-        return Markup('<span class="whole">{}–{}</span>').format(*map(self.apart, sorted(ends, key=abs)))
+        return Markup('<span class="whole">{}–{}</span>').format(
+            *map(self.apart, sorted(ends, key=abs))
+        )
 
     def points(self, value: float) -> Markup:
         """A difference of shares in percentage points, with its sign."""

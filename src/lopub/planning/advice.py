@@ -57,14 +57,26 @@ def _binned(plan: Plan) -> Iterator[Advice]:
         return _with_bins(plan.planner, position, n).error(plan.people, plan.epsilon)
 
     for merge in merges(plan.domain.sizes, plan.error, error_with):
-        size, name, n = plan.domain.sizes[merge.position], plan.domain.names[merge.position], merge.n_candidates
+        size, name, n = (
+            plan.domain.sizes[merge.position],
+            plan.domain.names[merge.position],
+            merge.n_candidates,
+        )
         said = f"{name} in {n} answers instead of {size} lowers the expected error of {_what(plan)}"
         lost = f"about {size / n:.0f} of its answers would become one and could no longer be told apart"
-        yield Advice("bin", f"{said} from {plan.error:.3f} to {merge.error:.3f}; {lost}", merge.error, name, n)
+        yield Advice(
+            "bin",
+            f"{said} from {plan.error:.3f} to {merge.error:.3f}; {lost}",
+            merge.error,
+            name,
+            n,
+        )
 
 
 def _with_bins(planner: Planner, position: int, n: int) -> Planner:
-    return Planner(planner.population.merged(position, n), planner.goal, planner.weights, briefly=True)
+    return Planner(
+        planner.population.merged(position, n), planner.goal, planner.weights, briefly=True
+    )
 
 
 def _dropped(plan: Plan, bins: Sequence[Advice]) -> Iterator[Advice]:
@@ -76,9 +88,13 @@ def _dropped(plan: Plan, bins: Sequence[Advice]) -> Iterator[Advice]:
     others = tuple(weight for p, weight in enumerate(weights) if p != position)
     if weights and sum(others) <= 0:
         return
-    error = Planner(plan.population.without(position), plan.goal, others, briefly=True).error(plan.people, plan.epsilon)
+    error = Planner(plan.population.without(position), plan.goal, others, briefly=True).error(
+        plan.people, plan.epsilon
+    )
     beside = _error_beside(plan, position)
-    if error <= MOST_OF_IT * beside and error <= min([plan.error, *(one.error for one in bins if one.error)]):
+    if error <= MOST_OF_IT * beside and error <= min(
+        [plan.error, *(one.error for one in bins if one.error)]
+    ):
         name = plan.domain.names[position]
         said = f"leaving out {name} lowers the expected error of the other questions from {beside:.3f} to {error:.3f}"
         yield Advice("drop", said, error, name)
@@ -109,7 +125,10 @@ def _out_of_reach(plan: Plan) -> Iterator[Advice]:
     if drowned:
         few = ", ".join(drowned[:3]) + (f" and {len(drowned) - 3} more" if len(drowned) > 3 else "")
         whose = "their" if len(drowned) > 1 else "its"
-        yield Advice("dependence", f"of {few}, expect shares only: how {whose} answers go with others is out of reach")
+        yield Advice(
+            "dependence",
+            f"of {few}, expect shares only: how {whose} answers go with others is out of reach",
+        )
 
 
 def _drowned(plan: Plan) -> list[str]:
@@ -124,4 +143,6 @@ def _about_epsilon(plan: Plan) -> Iterator[Advice]:
     if plan.epsilon > WEAK_EPSILON:
         error = plan.planner.error(plan.people, float(WEAK_EPSILON))
         said = f"epsilon {plan.epsilon:g} protects little: one report can make an observer nearly certain of an answer"
-        yield Advice("epsilon", f"{said}; at {WEAK_EPSILON} the expected error would be {error:.3f}", error)
+        yield Advice(
+            "epsilon", f"{said}; at {WEAK_EPSILON} the expected error would be {error:.3f}", error
+        )

@@ -36,7 +36,11 @@ def mixed_designs(
     d = len(domain)
     if not 3 <= d <= MOST_ATTRIBUTES:
         return
-    of_pairs = [design for design in usual_designs(domain.sizes, epsilon) if design.jointly and design.view.n_alike(d) == 2]
+    of_pairs = [
+        design
+        for design in usual_designs(domain.sizes, epsilon)
+        if design.jointly and design.view.n_alike(d) == 2
+    ]
     shares = SINGLE_SHARES if len(set(weights)) == 1 else (0.0, *SINGLE_SHARES)
     for share in shares:
         rule = listed(domain, share, weights)
@@ -48,7 +52,9 @@ def listed(domain: Domain, single_share: float, weights: Sequence[float]) -> Lis
     """The views: single questions with this share of the people, pairs with the rest."""
     names, matter = domain.names, [max(weight, 0.0) ** FOCUS for weight in weights]
     singles = [((names[a],), matter[a]) for a in range(len(names))]
-    pairs = [((names[a], names[b]), matter[a] * matter[b]) for a, b in combinations(range(len(names)), 2)]
+    pairs = [
+        ((names[a], names[b]), matter[a] * matter[b]) for a, b in combinations(range(len(names)), 2)
+    ]
     scaled = [
         (view, WEIGHT * part * weight / max(sum(each for _, each in views), TINY))
         for part, views in ((single_share, singles), (1 - single_share, pairs))

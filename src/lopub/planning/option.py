@@ -35,6 +35,10 @@ class Option:
         of_pairs = [chance for view, chance in chances.items() if len(view) == 2]
         if not of_pairs or abs(single + sum(of_pairs) - 1) > TINY or len(of_pairs) < len(sizes):
             return str(self.design)
-        who = f"{100 * single:.0f} % one question, {100 * (1 - single):.0f} % two" if single > 0 else "two questions each"
+        who = (
+            f"{100 * single:.0f} % one question, {100 * (1 - single):.0f} % two"
+            if single > 0
+            else "two questions each"
+        )
         often = ", what matters more often" if max(of_pairs) > UNEVEN * min(of_pairs) else ""
         return f"{self.design.mechanism}, {who}{often}, jointly"

@@ -53,7 +53,12 @@ def plan_page(
     cost, where the campaign repeats."""
     told = progress or silent
     told("drawing the page", 0, None)
-    return rendered("plan.html", TEMPLATES, "en", page=PlanPage(plan, tuple(advised), seed, people, tuple(in_rounds)))
+    return rendered(
+        "plan.html",
+        TEMPLATES,
+        "en",
+        page=PlanPage(plan, tuple(advised), seed, people, tuple(in_rounds)),
+    )
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,9 @@ class PlanPage:
     def _curve(self, of: str) -> CurveShown:
         plan = self.plan
         goal, other = ("shares", "pairs") if plan.goal == "shares" else ("pairs", "shares")
-        lines = {goal: plan.curve(of)} | ({other: plan.curve_beside(of)} if len(plan.domain) > 1 else {})
+        lines = {goal: plan.curve(of)} | (
+            {other: plan.curve_beside(of)} if len(plan.domain) > 1 else {}
+        )
         values = [value for value, _ in lines[goal]]
         errors = {what: [error for _, error in line] for what, line in lines.items()}
         drawing = curves(
@@ -149,7 +156,8 @@ class PlanPage:
             x_label=AXES[of],
             y_label="expected error (AVD)",
             name=f"over-{of}",
-            description=f"error over {of}: " + "; ".join(f"{value:g}: {error:.3f}" for value, error in lines[goal]),
+            description=f"error over {of}: "
+            + "; ".join(f"{value:g}: {error:.3f}" for value, error in lines[goal]),
         )
         rows = list(zip(values, *errors.values(), strict=True))
         return CurveShown(AXES[of], goal, other if len(lines) > 1 else "", drawing, rows)
@@ -160,13 +168,27 @@ class PlanPage:
         plan, pair = self.plan, self._typical
         if pair is None:
             return None
-        truth, names = plan.population.joint(pair), [plan.domain.names[position] for position in pair]
-        data, n = collected(campaign_for(plan.best.design, plan.domain, plan.epsilon), plan.population, plan.people, self.seed)
+        truth, names = (
+            plan.population.joint(pair),
+            [plan.domain.names[position] for position in pair],
+        )
+        data, n = collected(
+            campaign_for(plan.best.design, plan.domain, plan.epsilon),
+            plan.population,
+            plan.people,
+            self.seed,
+        )
         found = Study(data).estimate(names).probabilities
         first, second = (plan.domain.attributes[position].texts for position in pair)
         cells = np.stack([truth, found], axis=-1)[:MOST_ROWS, :MOST_COLUMNS].tolist()
-        heads = [(f"{names[0]} \\ {names[1]}", ""), *((text or "(no answer)", "n") for text in second[:MOST_COLUMNS])]
-        rows = [(text, [(true, made) for true, made in row]) for text, row in zip(first[:MOST_ROWS], cells, strict=True)]
+        heads = [
+            (f"{names[0]} \\ {names[1]}", ""),
+            *((text or "(no answer)", "n") for text in second[:MOST_COLUMNS]),
+        ]
+        rows = [
+            (text, [(true, made) for true, made in row])
+            for text, row in zip(first[:MOST_ROWS], cells, strict=True)
+        ]
         is_cut = len(first) > MOST_ROWS or len(second) > MOST_COLUMNS
         return ExampleShown(names, n, avd(found, truth), heads, rows, is_cut)
 

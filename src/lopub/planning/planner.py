@@ -51,7 +51,9 @@ class Planner:
     briefly: bool = False
     """Whether only the usual designs are compared, which is faster."""
     _known: dict[float, list[tuple[Outlook, int]]] = field(default_factory=dict, repr=False)
-    _ranked: dict[tuple[int, float], list[tuple[Design, Forecast]]] = field(default_factory=dict, repr=False)
+    _ranked: dict[tuple[int, float], list[tuple[Design, Forecast]]] = field(
+        default_factory=dict, repr=False
+    )
 
     @property
     def domain(self) -> Domain:
@@ -64,12 +66,19 @@ class Planner:
             own, sizes = self.weights or (1.0,) * len(self.domain), self.domain.sizes
             plain = brief_designs(sizes, epsilon) if self.briefly else designs(sizes, epsilon)
             known = self.population.dependence not in LOADINGS
-            mixed = mixed_designs(self.domain, epsilon, own, FEWEST_OF_PAIR if known else FEWEST_OF_UNKNOWN)
+            mixed = mixed_designs(
+                self.domain, epsilon, own, FEWEST_OF_PAIR if known else FEWEST_OF_UNKNOWN
+            )
             every = dict(mixed) | dict.fromkeys(plain, 1)
-            self._known[epsilon] = [(outlook(design, self.population, epsilon, own), fewest) for design, fewest in every.items()]
+            self._known[epsilon] = [
+                (outlook(design, self.population, epsilon, own), fewest)
+                for design, fewest in every.items()
+            ]
         return [one for one, fewest in self._known[epsilon] if people >= fewest]
 
-    def ranked(self, people: int, epsilon: float, progress: Progress = silent) -> list[tuple[Design, Forecast]]:
+    def ranked(
+        self, people: int, epsilon: float, progress: Progress = silent
+    ) -> list[tuple[Design, Forecast]]:
         """Every design, the best first; designs that are equally good, such as a subset of one and direct, by name."""
         if (people, epsilon) not in self._ranked:
             outlooks = self.outlooks(epsilon, people)
@@ -77,16 +86,22 @@ class Planner:
             for one in outlooks:
                 progress("comparing designs", len(found), len(outlooks))
                 found.append((one.design, one.at(people)))
-            self._ranked[people, epsilon] = sorted(found, key=lambda one: (round(error_of(one[1], self.goal), 9), str(one[0])))
+            self._ranked[people, epsilon] = sorted(
+                found, key=lambda one: (round(error_of(one[1], self.goal), 9), str(one[0]))
+            )
         return self._ranked[people, epsilon]
 
-    def chosen(self, people: int, epsilon: float, progress: Progress = silent) -> list[tuple[Design, Forecast]]:
+    def chosen(
+        self, people: int, epsilon: float, progress: Progress = silent
+    ) -> list[tuple[Design, Forecast]]:
         """Every design, that which is taken first: of those that are as good as the best within AS_GOOD, the one that sees most
         of what depends on what."""
         found = self.ranked(people, epsilon, progress)
         least = error_of(found[0][1], self.goal)
         able = [one for one in found if error_of(one[1], self.goal) <= AS_GOOD * least]
-        first = able[0] if self.goal == "shares" else min(able, key=lambda one: round(one[1].bias, 9))
+        first = (
+            able[0] if self.goal == "shares" else min(able, key=lambda one: round(one[1].bias, 9))
+        )
         return [first, *(one for one in found if one is not first)]
 
     def error(self, people: int, epsilon: float) -> float:
@@ -105,7 +120,9 @@ class Plan(Shown):
 
     def __repr__(self) -> str:
         how = f"best: {self.best.design}"
-        return one_line(self, f"{self.people:,} people", f"epsilon {self.epsilon:g}", f"goal {self.goal}", how)
+        return one_line(
+            self, f"{self.people:,} people", f"epsilon {self.epsilon:g}", f"goal {self.goal}", how
+        )
 
     def to_arrow(self) -> pa.Table:
         """One row per option, the best first: its design, the expected error, its bytes, and its error where it was tried."""
@@ -113,8 +130,13 @@ class Plan(Shown):
             "design": [option.label(self.domain.sizes) for option in self.options],
             "expected_error": [option.error(self.goal) for option in self.options],
             "report_bytes": [option.report_bytes for option in self.options],
-            "tried_share_error": [None if option.trial is None else option.trial.share_error for option in self.options],
-            "tried_pair_error": [None if option.trial is None else option.trial.pair_error for option in self.options],
+            "tried_share_error": [
+                None if option.trial is None else option.trial.share_error
+                for option in self.options
+            ],
+            "tried_pair_error": [
+                None if option.trial is None else option.trial.pair_error for option in self.options
+            ],
         }
         return pa.table({name: pa.array(values) for name, values in columns.items()})
 
@@ -123,7 +145,9 @@ class Plan(Shown):
         from lopub.pages.drawing import draw_curve  # loads matplotlib
 
         marked = float(self.people), self.planner.error(self.people, self.epsilon)
-        return draw_curve(self.curve("people"), marked, "people", f"expected error of {self.goal}", ax)
+        return draw_curve(
+            self.curve("people"), marked, "people", f"expected error of {self.goal}", ax
+        )
 
     @property
     def domain(self) -> Domain:
@@ -173,7 +197,10 @@ class Plan(Shown):
     def smallest_share(self) -> float:
         """The smallest share of an answer that can be told from zero, for a typical attribute."""
         sizes = self.domain.sizes
-        errors = [2 * error / size / 0.8 for error, size in zip(self.best.forecast.share_errors, sizes, strict=True)]
+        errors = [
+            2 * error / size / 0.8
+            for error, size in zip(self.best.forecast.share_errors, sizes, strict=True)
+        ]
         return min(1.0, INTERVAL * float(sum(errors)) / len(errors))
 
     def error_with(self, *, people: float = 1.0, epsilon: float = 1.0) -> float:
@@ -196,7 +223,10 @@ class Plan(Shown):
         if of == "people":
             here = outlook(design, crowd, self.epsilon, own)
             return [(float(n), error_of(here.at(n), other)) for n in self._counts]
-        return [(budget, error_of(outlook(design, crowd, budget, own).at(self.people), other)) for budget in self._budgets]
+        return [
+            (budget, error_of(outlook(design, crowd, budget, own).at(self.people), other))
+            for budget in self._budgets
+        ]
 
     @property
     def _counts(self) -> list[int]:
@@ -212,12 +242,20 @@ class Plan(Shown):
         where a table says how much they do."""
         if self.population.dependence not in DEPENDENCES:
             return {}
-        known = () if self.population.table is not None else zip(self.domain.names, self.population.shares, strict=True)
+        known = (
+            ()
+            if self.population.table is not None
+            else zip(self.domain.names, self.population.shares, strict=True)
+        )
         shares = {name: own.tolist() for name, own in known}
-        crowds = {one: Population.with_shares(self.domain, shares, dependence=one) for one in LOADINGS}
+        crowds = {
+            one: Population.with_shares(self.domain, shares, dependence=one) for one in LOADINGS
+        }
         own = self.planner.weights or None
         return {
-            one: error_of(outlook(self.best.design, crowd, self.epsilon, own).at(self.people), self.goal)
+            one: error_of(
+                outlook(self.best.design, crowd, self.epsilon, own).at(self.people), self.goal
+            )
             for one, crowd in crowds.items()
         }
 
@@ -253,16 +291,27 @@ def plan(
         for design, forecast in made.chosen(people, epsilon, told)
     ]
     able = [option for option in found[:n_tried] if affordable(option.design, domain.sizes)]
-    options = [_tried(option, made, people, epsilon, seed, told, (i, len(able))) for i, option in enumerate(able)]
+    options = [
+        _tried(option, made, people, epsilon, seed, told, (i, len(able)))
+        for i, option in enumerate(able)
+    ]
     options.sort(key=lambda option: _of_trial(option, made.goal))
-    if len(options) < min(n_tried, len(found)):  # one that cannot be tried may be better than those that were
+    if len(options) < min(
+        n_tried, len(found)
+    ):  # one that cannot be tried may be better than those that were
         tried_ones = {option.design: option for option in options}
-        return Plan(made, people, epsilon, tuple(tried_ones.get(option.design, option) for option in found))
+        return Plan(
+            made, people, epsilon, tuple(tried_ones.get(option.design, option) for option in found)
+        )
     return Plan(made, people, epsilon, (*options, *found[len(options) :]))
 
 
 def planner_of(
-    domain: Domain, *, goal: str = "pairs", population: Population | None = None, weights: Mapping[str, float] | None = None
+    domain: Domain,
+    *,
+    goal: str = "pairs",
+    population: Population | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> Planner:
     """A planner for these questions."""
     goal = SAME_GOAL.get(goal, goal)
@@ -272,10 +321,20 @@ def planner_of(
     if crowd.domain.sizes != domain.sizes or crowd.domain.names != domain.names:
         raise DomainError("the population has other attributes than the questions")
     own = _weights(domain, weights or {})
-    return Planner(crowd, goal if sum(weight > 0 for weight in own) > 1 else "shares", own)  # one alone has no pair
+    return Planner(
+        crowd, goal if sum(weight > 0 for weight in own) > 1 else "shares", own
+    )  # one alone has no pair
 
 
-def _tried(option: Option, made: Planner, people: int, epsilon: float, seed: int, told: Progress, at: tuple[int, int]) -> Option:
+def _tried(
+    option: Option,
+    made: Planner,
+    people: int,
+    epsilon: float,
+    seed: int,
+    told: Progress,
+    at: tuple[int, int],
+) -> Option:
     told(f"trying {option.design}", *at)
     trial = tried(
         option.design,
@@ -292,15 +351,22 @@ def _tried(option: Option, made: Planner, people: int, epsilon: float, seed: int
 
 def _of_trial(option: Option, goal: str) -> float:
     trial = option.trial
-    if trial is None or trial.n_people < option.forecast.people:  # with fewer people it would look worse than it is
+    if (
+        trial is None or trial.n_people < option.forecast.people
+    ):  # with fewer people it would look worse than it is
         return math.inf
-    return {"shares": trial.share_error, "pairs": trial.pair_error, "table": trial.table_error}[goal]
+    return {"shares": trial.share_error, "pairs": trial.pair_error, "table": trial.table_error}[
+        goal
+    ]
 
 
 def _weights(domain: Domain, weights: Mapping[str, float]) -> tuple[float, ...]:
     """Of all attributes, 1 unless given."""
     domain.positions(list(weights))
-    if any(not weight >= 0 for weight in weights.values()) or sum(weights.get(name, 1.0) for name in domain.names) <= 0:
+    if (
+        any(not weight >= 0 for weight in weights.values())
+        or sum(weights.get(name, 1.0) for name in domain.names) <= 0
+    ):
         raise DomainError("weights must not be negative, and at least one must be above 0")
     return tuple(weights.get(name, 1.0) for name in domain.names)
 
@@ -320,7 +386,12 @@ def people_needed(
     _check(1, epsilon)
     _check_error(error)
     made = planner_of(domain, goal=goal, population=population, weights=weights)
-    found = _least(lambda people: made.error(math.ceil(people), epsilon), (1.0, float(MOST_PEOPLE)), error, progress)
+    found = _least(
+        lambda people: made.error(math.ceil(people), epsilon),
+        (1.0, float(MOST_PEOPLE)),
+        error,
+        progress,
+    )
     if found is None:
         raise TooFewReports(_out_of_reach(made, MOST_PEOPLE, epsilon, error))
     return math.ceil(found)
@@ -357,7 +428,9 @@ def _out_of_reach(made: Planner, people: int, epsilon: float, error: float) -> s
     """Why an error cannot be reached, and what would help."""
     nearest = made.error(people, epsilon)
     said = f"{people:,} people at epsilon {epsilon:g} do not reach an error of {error:g}; the nearest is {nearest:.2g}"
-    return f"{said}: fewer questions, fewer answers to the large ones{_others_help(people)} would help"
+    return (
+        f"{said}: fewer questions, fewer answers to the large ones{_others_help(people)} would help"
+    )
 
 
 def _others_help(people: int) -> str:
@@ -365,7 +438,10 @@ def _others_help(people: int) -> str:
 
 
 def _least(
-    error_at: Callable[[float], float], bounds: tuple[float, float], error: float, progress: Progress | None
+    error_at: Callable[[float], float],
+    bounds: tuple[float, float],
+    error: float,
+    progress: Progress | None,
 ) -> float | None:
     """The least value that reaches the error, within NEAR; None where none does. The error falls with the value."""
     low, high = bounds

@@ -77,21 +77,48 @@ def round_options(
         raise CampaignError("schedule has no rounds to compare")
     own = {repeat.take_part} if not repeat.is_permanent else set()
     for take_part in sorted(own | {m for m in TAKE_PART if m <= repeat.rounds}):
-        campaign = make_campaign(domain, Terms(name="sampled"), CampaignRequest(epsilon=budget / take_part))
+        campaign = make_campaign(
+            domain, Terms(name="sampled"), CampaignRequest(epsilon=budget / take_part)
+        )
         n_reports = max(replace(repeat, take_part=take_part).reports_a_round(people), 1)
         error = _share_error(campaign, n_reports, population)
-        each = (campaign.epsilon, campaign.epsilon * take_part, n_reports, error, math.sqrt(2) * error, math.sqrt(2) * error)
+        each = (
+            campaign.epsilon,
+            campaign.epsilon * take_part,
+            n_reports,
+            error,
+            math.sqrt(2) * error,
+            math.sqrt(2) * error,
+        )
         yield RoundOption(SAMPLED, take_part, *each, take_part in own)
     own = {repeat.take_part} if repeat.is_permanent else set()
     if kept is None:
         always = replace(repeat, mode=PERMANENT, take_part=repeat.rounds)
-        terms = Terms(name="permanent", schedule=replace(schedule, repeat=always), min_reports=max(people, 100))
-        kept = make_campaign(domain, terms, CampaignRequest(epsilon=budget * FRESH, lifetime_epsilon=budget))
+        terms = Terms(
+            name="permanent",
+            schedule=replace(schedule, repeat=always),
+            min_reports=max(people, 100),
+        )
+        kept = make_campaign(
+            domain, terms, CampaignRequest(epsilon=budget * FRESH, lifetime_epsilon=budget)
+        )
     for take_part in sorted(own | {repeat.rounds}):
         n_reports = max(replace(repeat, take_part=take_part).reports_a_round(people), 1)
         error = _share_error(kept, n_reports, population)
-        errors = (error, math.sqrt(2) * error, math.sqrt(2 * _fresh_variance(kept, error, n_reports)))
-        yield RoundOption(PERMANENT, take_part, kept.epsilon, kept.lifetime_epsilon, n_reports, *errors, take_part in own)
+        errors = (
+            error,
+            math.sqrt(2) * error,
+            math.sqrt(2 * _fresh_variance(kept, error, n_reports)),
+        )
+        yield RoundOption(
+            PERMANENT,
+            take_part,
+            kept.epsilon,
+            kept.lifetime_epsilon,
+            n_reports,
+            *errors,
+            take_part in own,
+        )
 
 
 def options_of(campaign: Campaign, *, people: int, population: Population) -> list[RoundOption]:
@@ -100,27 +127,52 @@ def options_of(campaign: Campaign, *, people: int, population: Population) -> li
     if schedule is None or schedule.repeat is None:
         return []
     kept, crowd = campaign if schedule.repeat.is_permanent else None, population
-    return list(round_options(campaign.domain, schedule, people=people, lifetime_epsilon=total, population=crowd, kept=kept))
+    return list(
+        round_options(
+            campaign.domain,
+            schedule,
+            people=people,
+            lifetime_epsilon=total,
+            population=crowd,
+            kept=kept,
+        )
+    )
 
 
 def kept_options(
-    domain: Domain, terms: Terms, *, people: int, epsilon: float, lifetime_epsilon: float, population: Population, goal: str
+    domain: Domain,
+    terms: Terms,
+    *,
+    people: int,
+    epsilon: float,
+    lifetime_epsilon: float,
+    population: Population,
+    goal: str,
 ) -> list[KeptOption]:
     """Ways to keep a permanent answer, the best for this goal first. epsilon: of one report."""
     if terms.repeat is None:
         raise CampaignError("terms have no rounds to plan")
     n_reports, found = max(terms.repeat.reports_a_round(people), 1), []
     asked = CampaignRequest(epsilon=str(epsilon), lifetime_epsilon=str(lifetime_epsilon))
-    jointly = [False, True] if len(domain) > 1 and math.prod(domain.sizes) <= MOST_KEPT_CELLS else [None]
+    jointly = (
+        [False, True] if len(domain) > 1 and math.prod(domain.sizes) <= MOST_KEPT_CELLS else [None]
+    )
     for mechanism, one in product(kept_mechanisms(), jointly):
         campaign = make_campaign(domain, terms, replace(asked, mechanism=mechanism, jointly=one))
         found.append(KeptOption(campaign, outlook_of(campaign, population).at(n_reports)))
-    return sorted(found, key=lambda option: option.forecast.shares if goal == "shares" else option.forecast.pairs)
+    return sorted(
+        found,
+        key=lambda option: option.forecast.shares if goal == "shares" else option.forecast.pairs,
+    )
 
 
 def kept_mechanisms() -> list[str]:
     """Those that can keep a permanent answer, and whose bits nobody has to choose."""
-    return sorted(name for name, kind in Mechanism.known.items() if kind.keeps_answers and not kind.takes_filters)
+    return sorted(
+        name
+        for name, kind in Mechanism.known.items()
+        if kind.keeps_answers and not kind.takes_filters
+    )
 
 
 def epsilon_up(epsilon: float) -> str:
@@ -135,7 +187,11 @@ def epsilon_up(epsilon: float) -> str:
 def _share_error(campaign: Campaign, n_reports: int, population: Population) -> float:
     """From the expected AVD of every attribute: normal errors, the same for all of its answers."""
     forecast = outlook_of(campaign, population).at(n_reports)
-    return float(np.mean(np.asarray(forecast.share_errors) / (MEAN_DEVIATION * np.array(campaign.domain.sizes))))
+    return float(
+        np.mean(
+            np.asarray(forecast.share_errors) / (MEAN_DEVIATION * np.array(campaign.domain.sizes))
+        )
+    )
 
 
 def _fresh_variance(campaign: Campaign, error: float, people: int) -> float:

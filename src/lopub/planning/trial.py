@@ -50,9 +50,13 @@ class Trial:
     """Of the pairs of a synthetic table that is published from the reports; not a number where none was."""
 
 
-def campaign_for(design: Design, domain: Domain, epsilon: float, terms: Terms | None = None) -> Campaign:
+def campaign_for(
+    design: Design, domain: Domain, epsilon: float, terms: Terms | None = None
+) -> Campaign:
     """The campaign that a design makes at this epsilon."""
-    request = CampaignRequest(epsilon=str(epsilon), mechanism=design.mechanism, view=design.view, jointly=design.jointly)
+    request = CampaignRequest(
+        epsilon=str(epsilon), mechanism=design.mechanism, view=design.view, jointly=design.jointly
+    )
     return make_campaign(domain, terms or Terms(name="plan"), request)
 
 
@@ -64,7 +68,10 @@ def affordable(design: Design, sizes: Sizes) -> bool:
     form = Form.known[bulk_of(Mechanism.known[design.mechanism]).form(design.jointly)]
     if not form.whole_views:
         return True
-    return n_attributes * (n_attributes - 1) / 2 <= MOST_VIEWS and design.view.most_cells(sizes) <= MOST_CELLS
+    return (
+        n_attributes * (n_attributes - 1) / 2 <= MOST_VIEWS
+        and design.view.most_cells(sizes) <= MOST_CELLS
+    )
 
 
 def tried(
@@ -87,13 +94,21 @@ def tried(
     own = np.ones(d) if weights is None else np.array(weights)
     shares = [avd(found, population.shares[p]) for p, found in enumerate(marginals)]
     chosen = _some(d) if pairs is None else list(pairs)
-    asked = [(a, b) for a, b in chosen if study.n_covering((place[a],)) and study.n_covering((place[b],))]
-    joints = dict(zip(asked, study.joints([(place[a], place[b]) for a, b in asked]), strict=True)) if asked else {}
+    asked = [
+        (a, b) for a, b in chosen if study.n_covering((place[a],)) and study.n_covering((place[b],))
+    ]
+    joints = (
+        dict(zip(asked, study.joints([(place[a], place[b]) for a, b in asked]), strict=True))
+        if asked
+        else {}
+    )
     truth = {pair: population.joint(pair) for pair in chosen}
     blind = {(a, b): np.outer(marginals[a], marginals[b]) for a, b in chosen}
     found = {pair: joints[pair].probabilities if pair in joints else blind[pair] for pair in chosen}
     table = publish(data, seed=seed).synthetic if with_table else None
-    made = {} if table is None else {pair: _counted(table, population.domain, pair) for pair in chosen}
+    made = (
+        {} if table is None else {pair: _counted(table, population.domain, pair) for pair in chosen}
+    )
     both = [own[a] * own[b] for a, b in chosen]
 
     def mean(of: dict[Pair, Probabilities]) -> float:
@@ -103,9 +118,14 @@ def tried(
     return Trial(n, float(np.average(shares, weights=own)), mean(found), mean(blind), mean(made))
 
 
-def collected(campaign: Campaign, population: Population, people: int, seed: int) -> tuple[ReportBatch | Counts, int]:
+def collected(
+    campaign: Campaign, population: Population, people: int, seed: int
+) -> tuple[ReportBatch | Counts, int]:
     """What so many people would send, as reports or as counts, and how many they are: fewer where even counts are too many."""
-    if people > MOST_SIMULATED and (counts := drawn_counts(campaign, population, people, seed)) is not None:
+    if (
+        people > MOST_SIMULATED
+        and (counts := drawn_counts(campaign, population, people, seed)) is not None
+    ):
         return counts, people
     n = min(people, MOST_SIMULATED)
     return simulate(population.people(n, seed), campaign, seed=seed), n

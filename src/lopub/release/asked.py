@@ -22,7 +22,9 @@ class AskedShare:
     high: float
 
 
-def asked_shares(attribute: Attribute, shares: Probabilities, covariance: Probabilities) -> list[AskedShare]:
+def asked_shares(
+    attribute: Attribute, shares: Probabilities, covariance: Probabilities
+) -> list[AskedShare]:
     """Of every answer; nothing where everybody was asked, or nobody.
 
     Who was asked is estimated from the same reports, so the interval is that of a ratio (Fieller). covariance: of the shares.
@@ -34,11 +36,17 @@ def asked_shares(attribute: Attribute, shares: Probabilities, covariance: Probab
     return [_share(attribute, code, absent, shares, covariance) for code in others]
 
 
-def _share(attribute: Attribute, code: int, absent: int, shares: Probabilities, covariance: Probabilities) -> AskedShare:
+def _share(
+    attribute: Attribute, code: int, absent: int, shares: Probabilities, covariance: Probabilities
+) -> AskedShare:
     part, whole = float(shares[code]), float(1 - shares[absent])
-    own, shared, rest = (float(covariance[at]) for at in ((code, code), (code, absent), (absent, absent)))
+    own, shared, rest = (
+        float(covariance[at]) for at in ((code, code), (code, absent), (absent, absent))
+    )
     name, text, value = attribute.name, attribute.texts[code], part / whole
-    if not np.isfinite([own, shared, rest]).all() or whole <= LEAST_CONDITION * np.sqrt(max(rest, 0.0)):
+    if not np.isfinite([own, shared, rest]).all() or whole <= LEAST_CONDITION * np.sqrt(
+        max(rest, 0.0)
+    ):
         return AskedShare(name, text, value, NOTHING, NOTHING)
     found = fieller(part, whole, own, -shared, rest)
     low, high = min(max(float(found.low), 0.0), value), max(min(float(found.high), 1.0), value)

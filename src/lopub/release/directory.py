@@ -9,7 +9,15 @@ import pyarrow as pa
 import pyarrow.compute
 
 from lopub import __version__
-from lopub.collection.dataset import LINES_AT_ONCE, ROW_GROUP, Codes, Dataset, typed, write_csv, write_parquet
+from lopub.collection.dataset import (
+    LINES_AT_ONCE,
+    ROW_GROUP,
+    Codes,
+    Dataset,
+    typed,
+    write_csv,
+    write_parquet,
+)
 from lopub.contract.domain import NOT_APPLICABLE, Binned
 from lopub.files import sha256_of, whole_directory
 from lopub.release.numbers import drawn
@@ -36,7 +44,9 @@ def save_publication(publication: Publication, path: str | Path, *, force: bool 
         _write(directory / "campaign.json", publication.campaign.canonical_bytes)
         _write(directory / "report.html", report_html(publication))
         if publication.rounds is not None:
-            for name, content in rounds_beside(publication.rounds, publication.settings.language).items():
+            for name, content in rounds_beside(
+                publication.rounds, publication.settings.language
+            ).items():
                 _write(directory / name, content)
         for name, content in package_files(publication, directory).items():
             _write(directory / name, content)
@@ -55,7 +65,9 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
         | ({"lifetime_epsilon": campaign.lifetime_epsilon} if campaign.terms.repeat else {}),
         "reports": {
             "accepted": publication.n_reports,
-            "refused": {str(reason): publication.refused[reason] for reason in sorted(publication.refused)},
+            "refused": {
+                str(reason): publication.refused[reason] for reason in sorted(publication.refused)
+            },
             "first_slot": publication.first_slot,
             "last_slot": publication.last_slot,
             "withdrawn": publication.origin.n_withdrawn,
@@ -69,7 +81,9 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
             "options": settings.estimator.options,
             "structure": settings.structure,
             "phi": publication.phi,
-            "pruning": None if pruning is None else {"find": pruning.find, "rank": pruning.rank, "rounding": pruning.rounding},
+            "pruning": None
+            if pruning is None
+            else {"find": pruning.find, "rank": pruning.rank, "rounding": pruning.rounding},
             "most_cells": publication.most_cells,
             "rows": len(publication.synthetic),
             "copies": settings.copies,
@@ -92,20 +106,39 @@ def _write_copies(publication: Publication, directory: Path) -> None:
         with open(directory / f"{stem}.csv", "wb") as file:
             write_csv(file, map(_texts, _tables(publication, copy, number, LINES_AT_ONCE)))
         with open(directory / f"{stem}.parquet", "wb") as file:
-            write_parquet(file, (typed(table, copy.domain) for table in _tables(publication, copy, number, ROW_GROUP)))
+            write_parquet(
+                file,
+                (
+                    typed(table, copy.domain)
+                    for table in _tables(publication, copy, number, ROW_GROUP)
+                ),
+            )
     pa.default_memory_pool().release_unused()
 
 
-def _tables(publication: Publication, copy: Dataset, number: int, at_once: int) -> Iterator[pa.Table]:
+def _tables(
+    publication: Publication, copy: Dataset, number: int, at_once: int
+) -> Iterator[pa.Table]:
     """The records as they are published, so many at once: binned numbers as labels or, on request, as numbers drawn inside
     their bins."""
-    binned = [(place, one) for place, one in enumerate(copy.domain.attributes) if isinstance(one, Binned)]
+    binned = [
+        (place, one) for place, one in enumerate(copy.domain.attributes) if isinstance(one, Binned)
+    ]
     draw = publication.settings.numbers == "draw"
-    sources = [np.random.default_rng([publication.settings.seed, number, place, 1]) for place, _ in binned] if draw else []
+    sources = (
+        [
+            np.random.default_rng([publication.settings.seed, number, place, 1])
+            for place, _ in binned
+        ]
+        if draw
+        else []
+    )
     for block in copy.blocks(at_once):
         table = block.to_arrow()
         for (place, attribute), rng in zip(binned, sources, strict=False):
-            table = table.set_column(place, attribute.name, _numbers(attribute, block.codes[:, place], rng))
+            table = table.set_column(
+                place, attribute.name, _numbers(attribute, block.codes[:, place], rng)
+            )
         yield table
 
 
@@ -114,7 +147,9 @@ def _numbers(attribute: Binned, codes: Codes, rng: np.random.Generator) -> pa.Ar
     values = pa.array(drawn(attribute, codes, rng), from_pandas=True)
     if attribute.only_if is None:
         return values
-    return pa.compute.if_else(codes == attribute.not_applicable_index, NOT_APPLICABLE, values.cast(pa.string()))
+    return pa.compute.if_else(
+        codes == attribute.not_applicable_index, NOT_APPLICABLE, values.cast(pa.string())
+    )
 
 
 def _texts(table: pa.Table) -> pa.Table:

@@ -46,7 +46,12 @@ class Dependences:
         return tuple(one for one in self.every if one.is_stated)
 
 
-def findings_of(study: Study, graph: DependencyGraph, pairs: Mapping[Pair, JointDistribution], progress: Progress) -> Dependences:
+def findings_of(
+    study: Study,
+    graph: DependencyGraph,
+    pairs: Mapping[Pair, JointDistribution],
+    progress: Progress,
+) -> Dependences:
     """What may be stated. A pair that is publicly known, or that a rule of the questionnaire ties together, is no finding."""
     if graph.least is None:
         return Dependences()
@@ -62,9 +67,14 @@ def findings_of(study: Study, graph: DependencyGraph, pairs: Mapping[Pair, Joint
     return Dependences(every, least)
 
 
-def _finding(study: Study, edge: Pair, gain: float, least: float, joint: JointDistribution) -> Dependence:
+def _finding(
+    study: Study, edge: Pair, gain: float, least: float, joint: JointDistribution
+) -> Dependence:
     """Stated where it is sure, and where it can be shown: a gain alone may come from a likelihood with several hills."""
     contrast = contrast_of(study, joint)
     return Dependence(
-        (joint.names[0], joint.names[1]), gain, gain >= least and contrast is not None and contrast.is_clear, contrast
+        (joint.names[0], joint.names[1]),
+        gain,
+        gain >= least and contrast is not None and contrast.is_clear,
+        contrast,
     )

@@ -65,19 +65,30 @@ ROWS = {ANSWERS: _every_answer, VIEW_BITS: _every_view, ATTRIBUTE_BITS: _every_b
 def _answers(counts: Counts, synthetic: Dataset, clique: Clique) -> Iterator[FitRow]:
     """`direct`: how often each answer, or pair of answers, was said."""
     joint = _frequencies(synthetic, clique)
-    observed, predicted, variance = np.zeros(joint.shape, dtype=np.int64), np.zeros(joint.shape), np.zeros(joint.shape)
+    observed, predicted, variance = (
+        np.zeros(joint.shape, dtype=np.int64),
+        np.zeros(joint.shape),
+        np.zeros(joint.shape),
+    )
     for noise in counts.noises(clique):
         table = counts.tables[clique, noise]
         chance = joint
         for axis, position in enumerate(clique if not counts.campaign.jointly else clique[:1]):
             keep = bulk_of(counts.campaign.mechanism).keep(counts.campaign, position, noise)
-            spread = chance.mean(axis=axis, keepdims=True) if not counts.campaign.jointly else 1 / joint.size
+            spread = (
+                chance.mean(axis=axis, keepdims=True)
+                if not counts.campaign.jointly
+                else 1 / joint.size
+            )
             chance = keep * chance + (1 - keep) * spread
         observed += table.counts.sum(axis=0)
         predicted += table.n_reports * chance
         variance += table.n_reports * chance * (1 - chance)
     names = tuple(synthetic.domain.names[position] for position in clique)
-    texts = [[text or "(missing)" for text in synthetic.domain.attributes[position].texts] for position in clique]
+    texts = [
+        [text or "(missing)" for text in synthetic.domain.attributes[position].texts]
+        for position in clique
+    ]
     figures = (table.reshape(-1).tolist() for table in (observed, predicted, np.sqrt(variance)))
     for said, *row in zip(product(*texts), *figures, strict=True):
         yield FitRow(names, ", ".join(said), *row)
@@ -89,7 +100,9 @@ def _bits(counts: Counts, synthetic: Dataset, position: int) -> Iterator[FitRow]
         table = counts.tables[(position,), noise]
         law, _ = law_of(counts.campaign, position, noise)
         name = synthetic.domain.names[position]
-        yield from _rows((name,), table.counts, table.n_reports, law, _frequencies(synthetic, (position,)))
+        yield from _rows(
+            (name,), table.counts, table.n_reports, law, _frequencies(synthetic, (position,))
+        )
 
 
 def _view_bits(counts: Counts, synthetic: Dataset, view: Clique) -> Iterator[FitRow]:
@@ -101,13 +114,19 @@ def _view_bits(counts: Counts, synthetic: Dataset, view: Clique) -> Iterator[Fit
     yield from _rows(names, ones, table.n_reports, law, _frequencies(synthetic, view).reshape(-1))
 
 
-def _rows(names: tuple[str, ...], ones: Integers, n_reports: int, law: Law, frequencies: Probabilities) -> Iterator[FitRow]:
+def _rows(
+    names: tuple[str, ...], ones: Integers, n_reports: int, law: Law, frequencies: Probabilities
+) -> Iterator[FitRow]:
     """E[bits] = q + (p - q) C' P."""
     chance = float(law.q) + float(law.p - law.q) * (frequencies @ code_matrix(law))
     spread = np.sqrt(n_reports * chance * (1 - chance))
     for bit in range(len(ones)):
-        yield FitRow(names, f"bit {bit}", int(ones[bit]), float(n_reports * chance[bit]), float(spread[bit]))
+        yield FitRow(
+            names, f"bit {bit}", int(ones[bit]), float(n_reports * chance[bit]), float(spread[bit])
+        )
 
 
 def _frequencies(synthetic: Dataset, clique: Clique) -> Probabilities:
-    return synthetic.counts([synthetic.domain.names[position] for position in clique]) / len(synthetic)
+    return synthetic.counts([synthetic.domain.names[position] for position in clique]) / len(
+        synthetic
+    )

@@ -56,12 +56,16 @@ def load_publication(path: str | Path) -> Publication:
     try:
         manifest = _json(directory / "manifest.json")
         if manifest["format"] != FORMAT:
-            raise StoreError(f"{path} is a publication of format {manifest['format']}; this program reads format {FORMAT}")
+            raise StoreError(
+                f"{path} is a publication of format {manifest['format']}; this program reads format {FORMAT}"
+            )
         return _loaded(directory, manifest)
     except (KeyError, TypeError, ValueError, IndexError, OSError) as error:
         if isinstance(error, LopubError):
             raise
-        raise StoreError(f"{path} is not a whole publication: its files do not fit its manifest") from None
+        raise StoreError(
+            f"{path} is not a whole publication: its files do not fit its manifest"
+        ) from None
 
 
 def _loaded(directory: Path, manifest: Json) -> Publication:
@@ -134,8 +138,12 @@ def _joint(domain: Domain, names: tuple[str, ...], rows: list[Row], fit: Fit) ->
     """All cells, in the order in which they were written."""
     attributes = tuple(domain[name] for name in names)
     shape = tuple(attribute.size for attribute in attributes)
-    probabilities, errors = (np.array([_number(row[key]) for row in rows]).reshape(shape) for key in _FIGURES)
-    return JointDistribution(attributes, probabilities, None if np.isnan(errors).all() else errors, fit)
+    probabilities, errors = (
+        np.array([_number(row[key]) for row in rows]).reshape(shape) for key in _FIGURES
+    )
+    return JointDistribution(
+        attributes, probabilities, None if np.isnan(errors).all() else errors, fit
+    )
 
 
 _FIGURES = ("probability", "standard_error")
@@ -143,17 +151,29 @@ _FIGURES = ("probability", "standard_error")
 
 def _fit_of(manifest: Json, names: tuple[str, ...]) -> Fit:
     known = list(names) in manifest["settings"]["margins"]
-    return Fit(method="given" if known else manifest["settings"]["method"], n_reports=int(manifest["reports"]["accepted"]))
+    return Fit(
+        method="given" if known else manifest["settings"]["method"],
+        n_reports=int(manifest["reports"]["accepted"]),
+    )
 
 
 def _marginals(directory: Path, domain: Domain, manifest: Json) -> Iterator[JointDistribution]:
     for name, rows in groupby(_rows(directory, "marginals.csv"), key=lambda row: row["attribute"]):
         own = list(rows)
-        yield _joint(domain, (name,), own, replace(_fit_of(manifest, (name,)), n_reports=int(own[0]["n_reports"] or 0)))
+        yield _joint(
+            domain,
+            (name,),
+            own,
+            replace(_fit_of(manifest, (name,)), n_reports=int(own[0]["n_reports"] or 0)),
+        )
 
 
-def _pairs(directory: Path, domain: Domain, manifest: Json) -> Iterator[tuple[Pair, JointDistribution]]:
-    for names, rows in groupby(_rows(directory, "pairs.csv"), key=lambda row: (row["attribute_1"], row["attribute_2"])):
+def _pairs(
+    directory: Path, domain: Domain, manifest: Json
+) -> Iterator[tuple[Pair, JointDistribution]]:
+    for names, rows in groupby(
+        _rows(directory, "pairs.csv"), key=lambda row: (row["attribute_1"], row["attribute_2"])
+    ):
         yield _pair(domain, names), _joint(domain, names, list(rows), _fit_of(manifest, names))
 
 
@@ -164,7 +184,10 @@ def _pair(domain: Domain, names: tuple[str, ...] | list[str]) -> Pair:
 
 def _graph(directory: Path, domain: Domain, model: Json) -> DependencyGraph:
     rows = list(_rows(directory, "dependence.csv"))
-    strengths = {_pair(domain, (row["attribute_1"], row["attribute_2"])): float(row["strength"]) for row in rows}
+    strengths = {
+        _pair(domain, (row["attribute_1"], row["attribute_2"])): float(row["strength"])
+        for row in rows
+    }
     edges = tuple(_pair(domain, names) for names in model["edges"])
     n_known = model["n_pairs"] - model["n_pairs_saved"] - len(strengths)
     return DependencyGraph(len(domain), model["measure"], edges, strengths, n_known=n_known)
@@ -175,7 +198,9 @@ def _tree_model(domain: Domain, model: Json, table: Dataset) -> TreeModel:
     tree = JunctionTree(tuple(cliques), tuple(clique["parent"] for clique in model["cliques"]))
     joints = tuple(table.counts(clique["attributes"]) / len(table) for clique in model["cliques"])
     misfits = tuple(clique["misfit"] for clique in model["cliques"])
-    return TreeModel(tree, joints, misfits, tuple(clique["more_than_pairs"] for clique in model["cliques"]))
+    return TreeModel(
+        tree, joints, misfits, tuple(clique["more_than_pairs"] for clique in model["cliques"])
+    )
 
 
 def _copies(directory: Path, domain: Domain, n: int) -> Iterator[Dataset]:
@@ -186,7 +211,11 @@ def _copies(directory: Path, domain: Domain, n: int) -> Iterator[Dataset]:
 
 def _statistics(directory: Path) -> Iterator[Statistic]:
     for row in _rows(directory, "numbers.csv"):
-        yield Statistic(row["attribute"], row["statistic"], *(_number(row[key]) for key in ("value", "low", "high")))
+        yield Statistic(
+            row["attribute"],
+            row["statistic"],
+            *(_number(row[key]) for key in ("value", "low", "high")),
+        )
 
 
 def _asked_shares(directory: Path) -> Iterator[AskedShare]:
@@ -202,16 +231,25 @@ def _findings(directory: Path, domain: Domain) -> Dependences:
     if not (directory / "estimates" / "findings.csv").exists():
         return Dependences()
     every = tuple(_finding(row, domain) for row in _rows(directory, "findings.csv"))
-    return Dependences(every, _json(directory / "estimates" / "summary.json")["findings"]["least_gain"])
+    return Dependences(
+        every, _json(directory / "estimates" / "summary.json")["findings"]["least_gain"]
+    )
 
 
 def _finding(row: Row, domain: Domain) -> Dependence:
     contrast = None
     if row["group"]:
-        group, answer = (_split(domain[row[f"{part}_attribute"]], row[part]) for part in ("group", "answer"))
+        group, answer = (
+            _split(domain[row[f"{part}_attribute"]], row[part]) for part in ("group", "answer")
+        )
         within, outside = (_estimate(row, part) for part in ("within", "outside"))
         contrast = Contrast(group, answer, within, outside)
-    return Dependence((row["attribute_1"], row["attribute_2"]), _number(row["gain"]), row["stated"] == "yes", contrast)
+    return Dependence(
+        (row["attribute_1"], row["attribute_2"]),
+        _number(row["gain"]),
+        row["stated"] == "yes",
+        contrast,
+    )
 
 
 def _split(attribute: Attribute, texts: str) -> AnswerSplit:

@@ -52,10 +52,16 @@ class Margins:
         """With the shares of what the reports tell brought to agree with what is known, as far as questions follow from each
         other; refuses margins that nobody who keeps the questionnaire's rules could have."""
         agreement, names = Agreement(study.domain), study.domain.names
-        given = {position: found for position, name in enumerate(names) if (found := self.marginal(name)) is not None}
+        given = {
+            position: found
+            for position, name in enumerate(names)
+            if (found := self.marginal(name)) is not None
+        }
         if not given or not agreement:
             return self
-        shares = study.marginals | {position: joint.probabilities for position, joint in given.items()}
+        shares = study.marginals | {
+            position: joint.probabilities for position, joint in given.items()
+        }
         agreed = agreement.agreed(shares, study.marginal_covariance, given)
         if contradicting := agreement.contradiction(agreed, given):
             known = " and ".join(sorted({name for names in self.known for name in names}))
@@ -63,7 +69,12 @@ class Margins:
                 f"the public margins of {known} contradict the questionnaire: nobody who keeps its rules about"
                 f" {' and '.join(contradicting)} could have these shares; mend them, or leave one out"
             )
-        return replace(self, moved={names[position]: own for position, own in agreed.items() if position not in given})
+        return replace(
+            self,
+            moved={
+                names[position]: own for position, own in agreed.items() if position not in given
+            },
+        )
 
     def share(self, joint: JointDistribution) -> JointDistribution:
         """One attribute's estimate, or what takes its place."""
@@ -78,7 +89,11 @@ class Margins:
 
     def marginal(self, name: str) -> JointDistribution | None:
         """What is known of one attribute, be it from a margin of two."""
-        found = [self.known[names].marginal((name,)) for names in sorted(self.known, key=len) if name in names]
+        found = [
+            self.known[names].marginal((name,))
+            for names in sorted(self.known, key=len)
+            if name in names
+        ]
         return _certain(found[0]) if found else None
 
     def has(self, names: Sequence[str]) -> bool:
@@ -93,14 +108,26 @@ class Margins:
     def within(self, names: Sequence[str]) -> dict[tuple[int, ...], Probabilities]:
         """The known margins of some of these attributes, by their places among them."""
         inside = [known for known in self.names if set(known) <= set(names)]
-        moved = {(place,): self.moved[name] for place, name in enumerate(names) if name in self.moved}
-        return moved | {tuple(names.index(name) for name in known): self.known[known].probabilities for known in inside}
+        moved = {
+            (place,): self.moved[name] for place, name in enumerate(names) if name in self.moved
+        }
+        return moved | {
+            tuple(names.index(name) for name in known): self.known[known].probabilities
+            for known in inside
+        }
 
-    def in_pair(self, joint: JointDistribution, marginals: Sequence[Probabilities]) -> JointDistribution:
+    def in_pair(
+        self, joint: JointDistribution, marginals: Sequence[Probabilities]
+    ) -> JointDistribution:
         """The pair that is known, or the estimated one raked to the marginals, if one of them is known."""
         known = self.pair(joint.names)
         if known is not None:
-            return replace(joint, probabilities=known, standard_errors=np.zeros(known.shape), fit=Fit(method="given"))
+            return replace(
+                joint,
+                probabilities=known,
+                standard_errors=np.zeros(known.shape),
+                fit=Fit(method="given"),
+            )
         if not any(self.marginal(name) or name in self.moved for name in joint.names):
             return joint
         return replace(joint, probabilities=raked(self._open(joint), [(0,), (1,)], marginals))
@@ -111,7 +138,11 @@ class Margins:
         if not known:
             return joint
         start = self._open(joint)
-        return replace(joint, probabilities=raked(start / start.sum(), list(known), list(known.values())), standard_errors=None)
+        return replace(
+            joint,
+            probabilities=raked(start / start.sum(), list(known), list(known.values())),
+            standard_errors=None,
+        )
 
     def _open(self, joint: JointDistribution) -> Probabilities:
         """The joint with something in every cell that is possible: raking cannot bring a zero back."""
@@ -121,10 +152,18 @@ class Margins:
 
     def _check_agreement(self) -> None:
         for name in sorted({name for names in self.known for name in names}):
-            said = [self.known[names].marginal((name,)).probabilities for names in self.names if name in names]
+            said = [
+                self.known[names].marginal((name,)).probabilities
+                for names in self.names
+                if name in names
+            ]
             if max(float(np.abs(one - said[0]).max()) for one in said) > AGREEMENT:
-                raise DomainError(f"the public margins contradict each other about attribute {name!r}")
+                raise DomainError(
+                    f"the public margins contradict each other about attribute {name!r}"
+                )
 
 
 def _certain(joint: JointDistribution) -> JointDistribution:
-    return replace(joint, standard_errors=np.zeros(joint.probabilities.shape), fit=Fit(method="given"))
+    return replace(
+        joint, standard_errors=np.zeros(joint.probabilities.shape), fit=Fit(method="given")
+    )

@@ -32,7 +32,9 @@ class Statistic:
     high: float
 
 
-def statistics_of(attribute: Attribute, marginal: Probabilities, covariance: Probabilities) -> list[Statistic]:
+def statistics_of(
+    attribute: Attribute, marginal: Probabilities, covariance: Probabilities
+) -> list[Statistic]:
     """Mean and quartiles; nothing for an attribute that is no number, or has but two.
 
     Of a binned number only the bin is known. An estimate takes it to lie anywhere in its bin, evenly; an interval does not rely
@@ -44,9 +46,16 @@ def statistics_of(attribute: Attribute, marginal: Probabilities, covariance: Pro
     answered = float(marginal[: len(below)].sum())
     if answered <= 0:
         return []
-    shares = Shares(marginal[: len(below)] / answered, covariance[: len(below), : len(below)] / answered**2)
-    quantiles = [_quantile(attribute.name, name, level, shares, below, above) for name, level in QUANTILES.items()]
-    if np.isinf(below[0]) or np.isinf(above[-1]):  # a mean, and a quantile in an open-ended bin, could be any number
+    shares = Shares(
+        marginal[: len(below)] / answered, covariance[: len(below), : len(below)] / answered**2
+    )
+    quantiles = [
+        _quantile(attribute.name, name, level, shares, below, above)
+        for name, level in QUANTILES.items()
+    ]
+    if np.isinf(below[0]) or np.isinf(
+        above[-1]
+    ):  # a mean, and a quantile in an open-ended bin, could be any number
         return [row for row in quantiles if np.isfinite([row.value, row.low, row.high]).all()]
     return [_mean(attribute.name, shares, below, above), *quantiles]
 
@@ -57,7 +66,9 @@ def as_asked(rows: Iterable[Statistic], study: Asking) -> Iterator[Statistic]:
     where that answer's interval has no end."""
     for row in rows:
         level = QUANTILES.get(row.name)
-        answer = study.mean(row.attribute) if level is None else study.quantile(row.attribute, level)
+        answer = (
+            study.mean(row.attribute) if level is None else study.quantile(row.attribute, level)
+        )
         if answer.estimate is None or answer.interval is None:
             yield row
         elif np.isfinite(answer.interval).all():
@@ -88,13 +99,22 @@ def _mean(attribute: str, shares: Shares, below: Probabilities, above: Probabili
     return Statistic(attribute, "mean", (lowest + highest) / 2, low, high)
 
 
-def _quantile(attribute: str, name: str, level: float, shares: Shares, below: Probabilities, above: Probabilities) -> Statistic:
+def _quantile(
+    attribute: str,
+    name: str,
+    level: float,
+    shares: Shares,
+    below: Probabilities,
+    above: Probabilities,
+) -> Statistic:
     """Where the share up to there passes a level. Its interval (Woodruff 1952): all bins, or whole numbers, of which the reports
     do not exclude that the level is passed in them, by the standard error of the share up to each end of theirs."""
     n = len(shares.values)
     upto = np.concatenate([[0.0], np.cumsum(shares.values[:-1]), [1.0]])
     inner = [shares.error((np.arange(n) < end).astype(np.float64), level) for end in range(1, n)]
-    reach = INTERVAL * np.array([0.0, *inner, 0.0])  # nobody is below the first bin, and everybody up to the last
+    reach = INTERVAL * np.array(
+        [0.0, *inner, 0.0]
+    )  # nobody is below the first bin, and everybody up to the last
     at = int(np.searchsorted(upto[1:], level - ROUNDING))
     inside = (level - upto[at]) / max(upto[at + 1] - upto[at], ROUNDING)
     value = float(below[at] + min(max(inside, 0.0), 1.0) * (above[at] - below[at]))
@@ -138,6 +158,8 @@ def drawn(attribute: Binned, codes: NDArray[np.uint16], rng: np.random.Generator
     bins = np.where(answered, codes, 0).astype(np.int64)
     low, high = bounds[bins], bounds[bins + 1]
     digits = max(0, int(np.ceil(3 - np.log10(np.diff(edges).min()))))
-    values = np.round(high - rng.random(len(codes)) * (high - low), digits)  # the lower edge belongs to the bin below
+    values = np.round(
+        high - rng.random(len(codes)) * (high - low), digits
+    )  # the lower edge belongs to the bin below
     inside = np.clip(values, np.nextafter(low, high), high)
     return np.where(answered, inside, np.nan)

@@ -30,13 +30,17 @@ class PublishedStudy(Asking):
         return self.n_reports
 
     def __repr__(self) -> str:
-        return one_line(self, f"{len(self.synthetic):,} synthetic records", f"from {self.n_reports:,} reports")
+        return one_line(
+            self, f"{len(self.synthetic):,} synthetic records", f"from {self.n_reports:,} reports"
+        )
 
     @property
     def asked_domain(self) -> Domain:
         return self.synthetic.domain
 
-    def found(self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Grounds | str:
+    def found(
+        self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None
+    ) -> Grounds | str:
         """The shares of synthetic people."""
         names = [self.asked_domain.names[position] for position in asked.clique]
         cells = 1
@@ -51,4 +55,8 @@ class PublishedStudy(Asking):
 def study_of(publication: Publication) -> "Study | PublishedStudy":
     """What can be asked of a publication: its counts, or without them the synthetic table."""
     counts = publication.counts
-    return Study(counts) if counts is not None else PublishedStudy(publication.synthetic, publication.n_reports)
+    return (
+        Study(counts)
+        if counts is not None
+        else PublishedStudy(publication.synthetic, publication.n_reports)
+    )

@@ -102,11 +102,18 @@ class Rounds:
         return found
 
     def __repr__(self) -> str:
-        return one_line(self, repr(self.campaign.terms.name), f"{len(self.n_reports)} rounds", f"{len(self.levels)} levels")
+        return one_line(
+            self,
+            repr(self.campaign.terms.name),
+            f"{len(self.n_reports)} rounds",
+            f"{len(self.levels)} levels",
+        )
 
     def save(self, path: str | Path, *, language: str = "", force: bool = False) -> None:
         """Write a directory with both tables, a page and the campaign, whole or not at all. language: of the page."""
-        from lopub.release.render.rounds import save_rounds  # the files know the rounds, not the other way round
+        from lopub.release.render.rounds import (
+            save_rounds,
+        )  # the files know the rounds, not the other way round
 
         save_rounds(self, path, language=language, force=force)
 
@@ -116,13 +123,20 @@ def publish_rounds(batch: ReportBatch) -> Rounds:
     campaign = batch.campaign
     schedule, repeat = rounds_of(campaign)
     found = {slot: batch.of_round(slot) for slot in schedule.slots}
-    counted = {slot: own for slot, own in found.items() if len(own) >= max(campaign.terms.min_reports, 1)}
+    counted = {
+        slot: own for slot, own in found.items() if len(own) >= max(campaign.terms.min_reports, 1)
+    }
     if not counted:
-        raise TooFewReports(f"no round has the {campaign.terms.min_reports:,} reports that the campaign asks for")
+        raise TooFewReports(
+            f"no round has the {campaign.terms.min_reports:,} reports that the campaign asks for"
+        )
     names = [one.name for one in campaign.domain.attributes if one.size <= MOST_TABLE_CELLS]
     levels: dict[tuple[int, str, str], Level] = {}
     for slot, own in counted.items():
-        levels |= {(slot, level.attribute, level.value): level for level in _levels(Study(own), slot, names)}
+        levels |= {
+            (slot, level.attribute, level.value): level
+            for level in _levels(Study(own), slot, names)
+        }
     return Rounds(
         campaign=campaign,
         n_reports={slot: len(own) for slot, own in counted.items()},
@@ -130,7 +144,9 @@ def publish_rounds(batch: ReportBatch) -> Rounds:
         too_large=tuple(one.name for one in campaign.domain.attributes if one.name not in names),
         levels=tuple(levels.values()),
         changes=tuple(_changes(campaign, repeat, sorted(counted), levels)),
-        smoothing={} if repeat.is_permanent else dict(_smoothing(schedule, tuple(levels.values()), names)),
+        smoothing={}
+        if repeat.is_permanent
+        else dict(_smoothing(schedule, tuple(levels.values()), names)),
         origin=batch.origin,
     )
 
@@ -148,22 +164,36 @@ def _grids(levels: Sequence[Level]) -> dict[str, list[list[Level]]]:
     found: dict[str, dict[int, list[Level]]] = {}
     for level in levels:
         found.setdefault(level.attribute, {}).setdefault(level.slot, []).append(level)
-    return {name: list(rows.values()) for name, rows in found.items() if len({len(row) for row in rows.values()}) == 1}
+    return {
+        name: list(rows.values())
+        for name, rows in found.items()
+        if len({len(row) for row in rows.values()}) == 1
+    }
 
 
-def _smoothing(schedule: Schedule, levels: Sequence[Level], names: Sequence[str]) -> Iterator[tuple[str, Smoothed]]:
+def _smoothing(
+    schedule: Schedule, levels: Sequence[Level], names: Sequence[str]
+) -> Iterator[tuple[str, Smoothed]]:
     grids = _grids(levels)
     for name in names:
         if rows := grids.get(name):
-            shares, errors = (np.array([[getattr(one, of) for one in row] for row in rows]) for of in ("share", "standard_error"))
-            yield name, smoothed(shares, errors, [schedule.slots.index(row[0].slot) for row in rows])
+            shares, errors = (
+                np.array([[getattr(one, of) for one in row] for row in rows])
+                for of in ("share", "standard_error")
+            )
+            yield (
+                name,
+                smoothed(shares, errors, [schedule.slots.index(row[0].slot) for row in rows]),
+            )
 
 
 def rounds_of(campaign: Campaign) -> tuple[Schedule, Repeat]:
     """The schedule of a campaign that repeats; refuses any other."""
     schedule = campaign.terms.schedule
     if schedule is None or schedule.repeat is None:
-        raise CampaignError(f"campaign {campaign.terms.name!r} has no rounds; leave out --round and --all-rounds")
+        raise CampaignError(
+            f"campaign {campaign.terms.name!r} has no rounds; leave out --round and --all-rounds"
+        )
     return schedule, schedule.repeat
 
 
@@ -177,13 +207,21 @@ def _levels(study: Study, slot: int, names: list[str]) -> Iterator[Level]:
 
 def _figures(answer: Answer) -> tuple[float, float, float, float] | None:
     """None where nothing can be said."""
-    if answer.estimate is None or answer.standard_error is None or answer.low is None or answer.high is None:
+    if (
+        answer.estimate is None
+        or answer.standard_error is None
+        or answer.low is None
+        or answer.high is None
+    ):
         return None
     return answer.estimate, answer.standard_error, answer.low, answer.high
 
 
 def _changes(
-    campaign: Campaign, repeat: Repeat, slots: list[int], levels: Mapping[tuple[int, str, str], Level]
+    campaign: Campaign,
+    repeat: Repeat,
+    slots: list[int],
+    levels: Mapping[tuple[int, str, str], Level],
 ) -> Iterator[Change]:
     cells: dict[int, list[tuple[str, str]]] = {slot: [] for slot in slots}
     for slot, name, value in levels:
@@ -193,7 +231,11 @@ def _changes(
             before, after = levels[first, name, value], levels.get((second, name, value))
             if after is not None:
                 error = math.hypot(before.standard_error, after.standard_error)
-                least = math.hypot(*(_fresh_error(campaign, one) for one in (before, after))) if repeat.is_permanent else error
+                least = (
+                    math.hypot(*(_fresh_error(campaign, one) for one in (before, after)))
+                    if repeat.is_permanent
+                    else error
+                )
                 yield Change(first, second, name, value, after.share - before.share, error, least)
 
 
@@ -204,5 +246,7 @@ def _fresh_error(campaign: Campaign, level: Level) -> float:
     sigma, bulk = 1 / campaign.domain.sizes[position], bulk_of(campaign.mechanism)
     noise = max(level.standard_error**2 - share * (1 - share) / max(level.n_reports, 1), 0.0)
     views = [view for view in campaign.view.views(campaign.domain.sizes) if position in view]
-    channels = [campaign.channels(view)[0 if campaign.jointly else view.index(position)] for view in views]
+    channels = [
+        campaign.channels(view)[0 if campaign.jointly else view.index(position)] for view in views
+    ]
     return math.sqrt(noise * min(bulk.fresh_share(channel, share, sigma) for channel in channels))

@@ -26,10 +26,16 @@ def cells_of_rules(study: Study) -> int:
     rules = GrowingGraph(study.domain.sizes, MOST_CLIQUE_CELLS)
     for edge in study.support.edges:
         rules.offer(*edge)
-    return max(math.prod(study.domain.sizes[p] for p in clique) for clique in rules.tree().cliques) if study.support.edges else 0
+    return (
+        max(math.prod(study.domain.sizes[p] for p in clique) for clique in rules.tree().cliques)
+        if study.support.edges
+        else 0
+    )
 
 
 def default_cap(study: Study) -> int:
     """From the number of reports and their noise, within bounds; with room for any pair."""
     wanted = int(CELLS_PER_REPORT * study.reports_per_pair)
-    return max(min(MOST_CELLS, max(FEWEST_CELLS, wanted)), int(np.prod(sorted(study.domain.sizes)[-2:])))
+    return max(
+        min(MOST_CELLS, max(FEWEST_CELLS, wanted)), int(np.prod(sorted(study.domain.sizes)[-2:]))
+    )

@@ -60,7 +60,9 @@ class PublishSettings:
         if self.phi is not None:
             check_phi(self.phi)
         if self.structure not in STRUCTURES:
-            raise DomainError(f"structure must be one of {', '.join(STRUCTURES)}, got {self.structure!r}")
+            raise DomainError(
+                f"structure must be one of {', '.join(STRUCTURES)}, got {self.structure!r}"
+            )
         if self.structure == "calibrated" and self.estimator.name != "shrunk":
             raise DomainError(
                 f"structure calibrated scores edges by held-out gain, which only method shrunk has, not {self.estimator.name}; "
@@ -74,7 +76,9 @@ class PublishSettings:
         if self.rows is not None and self.rows > MOST_ROWS:
             raise DomainError(f"rows must be at most {MOST_ROWS:,}, got {self.rows:,}")
         if self.most_cells is not None and self.most_cells > MOST_CLIQUE_CELLS:
-            raise DomainError(f"most_cells must be at most {MOST_CLIQUE_CELLS:,}, got {self.most_cells:,}")
+            raise DomainError(
+                f"most_cells must be at most {MOST_CLIQUE_CELLS:,}, got {self.most_cells:,}"
+            )
         if not 1 <= self.copies <= MOST_COPIES:
             raise DomainError(f"copies must lie in 1..{MOST_COPIES}, got {self.copies}")
         if self.numbers not in ("label", "draw"):

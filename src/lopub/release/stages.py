@@ -123,7 +123,11 @@ class Publication(Shown):
     def dependences(self) -> dict[Pair, float]:
         """The edges that the model kept, with their strength in nats."""
         dropped = set(self.dropped)
-        return {edge: self.graph.strengths.get(edge, 0.0) for edge in self.graph.edges if edge not in dropped}
+        return {
+            edge: self.graph.strengths.get(edge, 0.0)
+            for edge in self.graph.edges
+            if edge not in dropped
+        }
 
     @cached_property
     def wording(self) -> Wording:
@@ -143,7 +147,9 @@ class Publication(Shown):
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a directory with the synthetic tables, all estimates, a report and a manifest, whole or not at all; the same
         reports and settings give the same bytes. An existing publication is refused unless forced."""
-        from lopub.release.directory import save_publication  # the files know the publication, not the other way round
+        from lopub.release.directory import (
+            save_publication,
+        )  # the files know the publication, not the other way round
 
         save_publication(self, path, force=force)
 
@@ -157,7 +163,9 @@ class Publication(Shown):
     def __repr__(self) -> str:
         edges = f"{len(self.graph.edges)} dependent pairs"
         made = f"{len(self.synthetic):,} synthetic records"
-        return one_line(self, repr(self.campaign.terms.name), f"{self.n_reports:,} reports", edges, made)
+        return one_line(
+            self, repr(self.campaign.terms.name), f"{self.n_reports:,} reports", edges, made
+        )
 
 
 @checks_options
@@ -204,7 +212,11 @@ def publish(
 
 def counts_suffice(campaign: Campaign, settings: PublishSettings) -> bool:
     """Whether counts alone give the same publication as the reports that they are of, but for alarms that need the reports."""
-    return settings.structure == "calibrated" and not settings.leave_out and reader_of(campaign).counts_say_all(campaign)
+    return (
+        settings.structure == "calibrated"
+        and not settings.leave_out
+        and reader_of(campaign).counts_say_all(campaign)
+    )
 
 
 @one_blas_thread()
@@ -222,7 +234,9 @@ def published(
     n_left_out, data = len(data) - len(study), study.data
     known = Margins.of(given, data.campaign.domain)
     if not study.has_likelihood and chosen.estimator.name not in ("moments", "product"):
-        raise NeedsReports("counts of bits are published with structure paper and method moments; all else needs the reports")
+        raise NeedsReports(
+            "counts of bits are published with structure paper and method moments; all else needs the reports"
+        )
     cap = chosen.most_cells if chosen.most_cells is not None else default_cap(study)
     growing = GrowingGraph(study.domain.sizes, max(cap, cells_of_rules(study)))
     study.check_covered(study.campaign.domain.names)
@@ -253,14 +267,18 @@ def published(
         statistics=tuple(_statistics(study, marginals)),
         asked_shares=tuple(_asked_shares(study, marginals)),
         findings=findings_of(study, graph, pairs, told),
-        fit=tuple(fit_rows(study.single_counts, crowd, _fit_pairs(study.domain.names, graph, pairs))),
+        fit=tuple(
+            fit_rows(study.single_counts, crowd, _fit_pairs(study.domain.names, graph, pairs))
+        ),
         margins=known.names,
         odd_coverage=odd_coverage(data),
         alarms=alarms_of(data),
         checks=checks_of(data),
         origin=data.origin,
         n_left_out=n_left_out,
-        counts=study.counts if chosen.counts and form_of(data.campaign).can_be_published(data.campaign) else None,
+        counts=study.counts
+        if chosen.counts and form_of(data.campaign).can_be_published(data.campaign)
+        else None,
     )
 
 
@@ -269,7 +287,9 @@ def _statistics(study: Study, marginals: Sequence[JointDistribution]) -> Iterato
     for position, marginal in enumerate(marginals):
         attribute = marginal.attributes[0]
         if isinstance(attribute, Binned | IntegerRange):
-            rows = statistics_of(attribute, marginal.probabilities, _covariance(study, position, marginal))
+            rows = statistics_of(
+                attribute, marginal.probabilities, _covariance(study, position, marginal)
+            )
             yield from rows if marginal.fit.method == "given" else as_asked(rows, study)
 
 
@@ -278,21 +298,36 @@ def _asked_shares(study: Study, marginals: Sequence[JointDistribution]) -> Itera
     for position, marginal in enumerate(marginals):
         attribute = marginal.attributes[0]
         if attribute.not_applicable_index is not None:
-            yield from asked_shares(attribute, marginal.probabilities, _covariance(study, position, marginal))
+            yield from asked_shares(
+                attribute, marginal.probabilities, _covariance(study, position, marginal)
+            )
 
 
 def _covariance(study: Study, position: int, marginal: JointDistribution) -> Probabilities:
     """Of an attribute's shares; what is publicly known is certain."""
     certain = marginal.fit.method == "given"
-    return np.zeros((marginal.probabilities.size,) * 2) if certain else study.marginal_covariance(position)
+    return (
+        np.zeros((marginal.probabilities.size,) * 2)
+        if certain
+        else study.marginal_covariance(position)
+    )
 
 
-def _synthesized(study: Study, model: TreeModel, settings: PublishSettings, copy: int, told: Progress) -> Dataset:
+def _synthesized(
+    study: Study, model: TreeModel, settings: PublishSettings, copy: int, told: Progress
+) -> Dataset:
     told("synthesizing", copy, settings.copies)
-    return _drawn(study, model, settings.rows if settings.rows is not None else len(study), [settings.seed, copy])
+    return _drawn(
+        study,
+        model,
+        settings.rows if settings.rows is not None else len(study),
+        [settings.seed, copy],
+    )
 
 
-def _fit_pairs(names: Sequence[str], graph: DependencyGraph, pairs: Mapping[Pair, JointDistribution]) -> list[tuple[str, str]]:
+def _fit_pairs(
+    names: Sequence[str], graph: DependencyGraph, pairs: Mapping[Pair, JointDistribution]
+) -> list[tuple[str, str]]:
     """Pairs of names whose counts are compared with the model's: all edges, and others as far as there is room, kept or not."""
     others = [pair for pair in sorted(pairs) if pair not in set(graph.edges)]
     return [(names[a], names[b]) for a, b in [*graph.edges, *others][:MOST_FIT_PAIRS]]
@@ -301,11 +336,17 @@ def _fit_pairs(names: Sequence[str], graph: DependencyGraph, pairs: Mapping[Pair
 def _drawn(study: Study, model: TreeModel, rows: int, seed: list[int]) -> Dataset:
     """Records of the model, with the campaign's order of columns."""
     rng, columns = np.random.default_rng(seed), study.campaign.domain
-    return synthesize(model.tree, model.joints, study.domain, rows, rng, stratified=True, columns=columns)
+    return synthesize(
+        model.tree, model.joints, study.domain, rows, rng, stratified=True, columns=columns
+    )
 
 
 def _dependences(
-    study: Study, known: Margins, marginals: Sequence[JointDistribution], settings: PublishSettings, told: Progress
+    study: Study,
+    known: Margins,
+    marginals: Sequence[JointDistribution],
+    settings: PublishSettings,
+    told: Progress,
 ) -> tuple[DependencyGraph, dict[Pair, JointDistribution]]:
     """The pairs that were estimated, and which of them depend on each other."""
     shares = [marginal.probabilities for marginal in marginals]
@@ -314,13 +355,22 @@ def _dependences(
     if settings.structure == "calibrated":
         return _calibrated(study, known, shares, wanted, told)
     joints = study.joints(wanted, settings.estimator, progress=told)
-    pairs = {(a, b): known.in_pair(joint, [shares[a], shares[b]]) for (a, b), joint in zip(wanted, joints, strict=True)}
+    pairs = {
+        (a, b): known.in_pair(joint, [shares[a], shares[b]])
+        for (a, b), joint in zip(wanted, joints, strict=True)
+    }
     cells = {pair: joint.probabilities for pair, joint in pairs.items()}
-    return paper_graph(study.domain.sizes, cells, phi, settings.pruning, known=known_edges(study, _given(pairs))), pairs
+    return paper_graph(
+        study.domain.sizes, cells, phi, settings.pruning, known=known_edges(study, _given(pairs))
+    ), pairs
 
 
 def _calibrated(
-    study: Study, known: Margins, shares: Sequence[Probabilities], wanted: Sequence[Pair], told: Progress
+    study: Study,
+    known: Margins,
+    shares: Sequence[Probabilities],
+    wanted: Sequence[Pair],
+    told: Progress,
 ) -> tuple[DependencyGraph, dict[Pair, JointDistribution]]:
     """By held-out gain. Of very many pairs only those are fitted that may reach it, and only the strongest joints are held."""
     fitted = wanted if len(wanted) <= MOST_KEPT_PAIRS else _promising(study, known, wanted)
@@ -330,14 +380,19 @@ def _calibrated(
         block = fitted[start : start + MOST_KEPT_PAIRS]
         joints = study.joints(block, progress=partial(_told_further, told, start, len(fitted)))
         for (a, b), joint in zip(block, joints, strict=True):
-            pairs[a, b], gains[a, b] = known.in_pair(joint, [shares[a], shares[b]]), joint.fit.gain or 0.0
+            pairs[a, b], gains[a, b] = (
+                known.in_pair(joint, [shares[a], shares[b]]),
+                joint.fit.gain or 0.0,
+            )
         pairs = _strongest(pairs, gains)
     given = known_edges(study, _given(pairs))
     gains = {pair: gain for pair, gain in gains.items() if pair not in set(given)}
     return gain_graph(len(shares), gains, known=given, n_ruled_out=len(wanted) - len(fitted)), pairs
 
 
-def _told_further(told: Progress, before: int, total: int, doing: str, n: int, _: int | None) -> None:
+def _told_further(
+    told: Progress, before: int, total: int, doing: str, n: int, _: int | None
+) -> None:
     told(doing, before + n, total)
 
 
@@ -351,10 +406,16 @@ def _promising(study: Study, known: Margins, pairs: Sequence[Pair]) -> list[Pair
     it would ask for if the bounds were the gains."""
     names, bounds = study.domain.names, study.gain_bounds(pairs)
     least = least_gain(bounds) - ROUNDED
-    return [(a, b) for (a, b), bound in zip(pairs, bounds, strict=True) if bound >= least or known.has((names[a], names[b]))]
+    return [
+        (a, b)
+        for (a, b), bound in zip(pairs, bounds, strict=True)
+        if bound >= least or known.has((names[a], names[b]))
+    ]
 
 
-def _strongest(pairs: dict[Pair, JointDistribution], gains: Mapping[Pair, float]) -> dict[Pair, JointDistribution]:
+def _strongest(
+    pairs: dict[Pair, JointDistribution], gains: Mapping[Pair, float]
+) -> dict[Pair, JointDistribution]:
     """The joints that are held: publicly known ones, and the strongest, as many as there is room for."""
     if len(pairs) <= MOST_KEPT_PAIRS:
         return pairs
@@ -382,13 +443,27 @@ def _model(
         return joint
 
     if settings.structure == "paper" and settings.estimator.name != "moments" and study.has_reports:
-        found = [counted(clique, known.in_clique(study.joint_of(clique, settings.estimator))) for clique in tree.cliques]
-        whole = [len(one.names) > 2 and one.fit.identified and one.fit.method != "product" for one in found]
+        found = [
+            counted(clique, known.in_clique(study.joint_of(clique, settings.estimator)))
+            for clique in tree.cliques
+        ]
+        whole = [
+            len(one.names) > 2 and one.fit.identified and one.fit.method != "product"
+            for one in found
+        ]
         return given_model(tree, [one.probabilities for one in found], whole, study.support.mask)
     edges = {edge: pairs[edge].probabilities for edge in growing.edges if edge in pairs}
     shares = [marginal.probabilities for marginal in marginals]
-    if settings.structure == "paper":  # only pairs can be known: the joint of largest entropy says no more
-        return tree_model(tree, shares, edges, lambda clique, joint: counted(clique, None), study.support.mask)
+    if (
+        settings.structure == "paper"
+    ):  # only pairs can be known: the joint of largest entropy says no more
+        return tree_model(
+            tree, shares, edges, lambda clique, joint: counted(clique, None), study.support.mask
+        )
     return tree_model(
-        tree, shares, edges, lambda own, joint: counted(own, study.refined(own, joint, LEAST_GAIN)), study.support.mask
+        tree,
+        shares,
+        edges,
+        lambda own, joint: counted(own, study.refined(own, joint, LEAST_GAIN)),
+        study.support.mask,
     )

@@ -56,7 +56,9 @@ def concerns_of(publication: Publication) -> Concerns:
         is_noise=figures["marginal_cells_in_doubt"] > MOSTLY * figures["marginal_cells"],
         is_independent=bool(publication.graph.n_pairs and not publication.graph.edges),
         odd_coverage=publication.odd_coverage[0] if publication.odd_coverage else None,
-        alarms=tuple(each for each in publication.alarms if not each.is_notice and each.kind not in said),
+        alarms=tuple(
+            each for each in publication.alarms if not each.is_notice and each.kind not in said
+        ),
         drift=next((each for each in publication.alarms if each.is_notice), None),
         is_from_counts=NO_REPORTS in publication.checks.values(),
     )
@@ -67,9 +69,13 @@ def warnings_of(publication: Publication) -> list[str]:
     concerns = concerns_of(publication)
     found = [concerns.weak_epsilon] if concerns.weak_epsilon else []
     if concerns.is_noise:
-        found.append("most shares are below their own standard error: this publication is mostly noise")
+        found.append(
+            "most shares are below their own standard error: this publication is mostly noise"
+        )
     if concerns.is_independent:
-        found.append("no dependence stands out of the noise: the table is made of independent attributes")
+        found.append(
+            "no dependence stands out of the noise: the table is made of independent attributes"
+        )
     if odd := concerns.odd_coverage:
         found.append(
             f"{odd.observed:,} reports cover {' and '.join(odd.attributes)}, where the campaign's draw gives about"
@@ -87,8 +93,13 @@ def notices_of(publication: Publication) -> list[str]:
             unmade.setdefault(made, []).append(kind)
     found = [f"{drift.sentence}: people, or who takes part, may have changed"] if drift else []
     if days := publication.settings.leave_out:
-        found.append(f"{publication.n_left_out:,} reports of {', '.join(days)} were left out, as was asked for")
-    return found + [f"the checks for {', '.join(kinds)} were {why}; see docs/operating.md" for why, kinds in unmade.items()]
+        found.append(
+            f"{publication.n_left_out:,} reports of {', '.join(days)} were left out, as was asked for"
+        )
+    return found + [
+        f"the checks for {', '.join(kinds)} were {why}; see docs/operating.md"
+        for why, kinds in unmade.items()
+    ]
 
 
 def summary(publication: Publication) -> dict[str, Any]:
@@ -139,13 +150,19 @@ def errors(publication: Publication) -> dict[str, Any]:
         "expected_marginals": forecast.shares,
         "estimated_marginals": _mean_avd(publication.marginals),
         "expected_pairs": forecast.pairs if publication.pairs else None,
-        "estimated_pairs_before_shrinking": _mean_avd(list(publication.pairs.values())) if publication.pairs else None,
+        "estimated_pairs_before_shrinking": _mean_avd(list(publication.pairs.values()))
+        if publication.pairs
+        else None,
     }
 
 
 def _mean_avd(joints: Sequence[JointDistribution]) -> float | None:
     """From normal errors; None where there are no standard errors."""
-    known = [MEAN_DEVIATION * float(np.nansum(joint.standard_errors)) for joint in joints if joint.standard_errors is not None]
+    known = [
+        MEAN_DEVIATION * float(np.nansum(joint.standard_errors))
+        for joint in joints
+        if joint.standard_errors is not None
+    ]
     return min(1.0, float(np.mean(known))) if known else None
 
 
@@ -189,9 +206,15 @@ def support(publication: Publication) -> dict[str, Any]:
     }
 
 
-def _half_width(marginals: Sequence[JointDistribution], chosen: Callable[[Probabilities], np.floating[Any]]) -> float | None:
+def _half_width(
+    marginals: Sequence[JointDistribution], chosen: Callable[[Probabilities], np.floating[Any]]
+) -> float | None:
     """Of the 95 % intervals of shares, the one that is chosen, and 1 at most, as shares are; None where there are none."""
-    errors = [joint.standard_errors.reshape(-1) for joint in marginals if joint.standard_errors is not None]
+    errors = [
+        joint.standard_errors.reshape(-1)
+        for joint in marginals
+        if joint.standard_errors is not None
+    ]
     known = np.concatenate(errors)[~np.isnan(np.concatenate(errors))] if errors else np.zeros(0)
     return min(float(INTERVAL * chosen(known)), 1.0) if known.size else None
 
@@ -207,7 +230,11 @@ def why_without_strength(publication: Publication, pair: Pair) -> str:
 def independent_pairs(publication: Publication) -> list[tuple[str, str]]:
     """Pairs for which independence explained held-out reports as well; empty where that was not measured."""
     names, edges = publication.names, set(publication.graph.edges)
-    weak = (pair for pair, joint in sorted(publication.pairs.items()) if joint.fit.gain == 0 and pair not in edges)
+    weak = (
+        pair
+        for pair, joint in sorted(publication.pairs.items())
+        if joint.fit.gain == 0 and pair not in edges
+    )
     return [(names[a], names[b]) for a, b in weak]
 
 
@@ -229,6 +256,8 @@ def fit(publication: Publication) -> dict[str, Any]:
     deviations = np.array([row.deviation for row in publication.fit])
     return {
         "counts": len(deviations),
-        "share_within_two_deviations": float((np.abs(deviations) <= WELL_WITHIN).mean()) if len(deviations) else None,
+        "share_within_two_deviations": float((np.abs(deviations) <= WELL_WITHIN).mean())
+        if len(deviations)
+        else None,
         "largest_deviation": float(np.abs(deviations).max()) if len(deviations) else None,
     }

@@ -21,7 +21,12 @@ from lopub.reproduce.extent import N_HASHES, TABLES, Scale
 from lopub.reproduce.measurements import Cell, Values
 
 NAME = "baselines"
-RAPPOR, LONG_RAPPOR, FANTI, DIRECT = "RAPPOR", "RAPPOR, formula's length", "Fanti et al.", "direct, jointly"
+RAPPOR, LONG_RAPPOR, FANTI, DIRECT = (
+    "RAPPOR",
+    "RAPPOR, formula's length",
+    "Fanti et al.",
+    "direct, jointly",
+)
 N_SETS = 10
 FALSE_POSITIVES = 0.01
 """p of the paper's formula of the communication cost."""
@@ -56,7 +61,11 @@ def measured(cell: Cell, directory: Path) -> Values:
         errors.append(avd(joint.probabilities, true_joint(part, tuple(range(cell.k)))))
         sent.append(sum(channel.width for channel in campaign.channels(tuple(range(cell.k)))))
         formula.append(formula_bits(cell.method, part.domain.sizes))
-    return {"avd": float(np.mean(errors)), "bits": float(np.mean(sent)), "formula_bits": float(np.mean(formula))}
+    return {
+        "avd": float(np.mean(errors)),
+        "bits": float(np.mean(sent)),
+        "formula_bits": float(np.mean(formula)),
+    }
 
 
 def restricted(records: Dataset, clique: Clique) -> Dataset:
@@ -68,15 +77,31 @@ def restricted(records: Dataset, clique: Clique) -> Dataset:
 def campaign_for(method: str, domain: Domain, epsilon: str, n_bits: int) -> Campaign:
     """RAPPOR: one filter over the product domain, as long as all of Fanti's together, or as the paper's formula has it."""
     if method == DIRECT:
-        request = CampaignRequest(epsilon=epsilon, mechanism="direct", view=AllAttributes(), jointly=True)
-    elif method in (RAPPOR, LONG_RAPPOR):
-        bits = n_bits * len(domain) if method == RAPPOR else math.ceil(formula_bits(method, domain.sizes))
         request = CampaignRequest(
-            epsilon=epsilon, mechanism="bloom", view=AllAttributes(), jointly=True, n_bits=bits, n_hashes=N_HASHES
+            epsilon=epsilon, mechanism="direct", view=AllAttributes(), jointly=True
+        )
+    elif method in (RAPPOR, LONG_RAPPOR):
+        bits = (
+            n_bits * len(domain)
+            if method == RAPPOR
+            else math.ceil(formula_bits(method, domain.sizes))
+        )
+        request = CampaignRequest(
+            epsilon=epsilon,
+            mechanism="bloom",
+            view=AllAttributes(),
+            jointly=True,
+            n_bits=bits,
+            n_hashes=N_HASHES,
         )
     else:
         request = CampaignRequest(
-            epsilon=epsilon, mechanism="bloom", view=AllAttributes(), jointly=False, n_bits=n_bits, n_hashes=N_HASHES
+            epsilon=epsilon,
+            mechanism="bloom",
+            view=AllAttributes(),
+            jointly=False,
+            n_bits=n_bits,
+            n_hashes=N_HASHES,
         )
     return make_campaign(domain, Terms(name="reproduction"), request)
 
@@ -86,4 +111,8 @@ def formula_bits(method: str, sizes: tuple[int, ...]) -> float:
     cells = math.prod(sizes)
     if method == DIRECT:
         return math.log2(cells)
-    return math.log(1 / FALSE_POSITIVES) / math.log(2) ** 2 * (cells if method in (RAPPOR, LONG_RAPPOR) else sum(sizes))
+    return (
+        math.log(1 / FALSE_POSITIVES)
+        / math.log(2) ** 2
+        * (cells if method in (RAPPOR, LONG_RAPPOR) else sum(sizes))
+    )

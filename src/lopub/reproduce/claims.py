@@ -50,12 +50,16 @@ class Seeded(float):
         return own
 
 
-def judged(about: str, paper: str, ours: str, checks: Sequence[Check], why: str, *, side: str = WORSE) -> Claim:
+def judged(
+    about: str, paper: str, ours: str, checks: Sequence[Check], why: str, *, side: str = WORSE
+) -> Claim:
     """A claim that was checked in several places, for every method that it speaks of. side: where not all of them hold."""
     verdict = verdict_of(checks)
     own = {AGREES: "", UNDECIDED: UNDECIDED}.get(verdict, side)
     open_ones = sum(check is None for check in checks)
-    held = f"{sum(check is True for check in checks)} of {len(checks)}" + (f", {open_ones} undecided" if open_ones else "")
+    held = f"{sum(check is True for check in checks)} of {len(checks)}" + (
+        f", {open_ones} undecided" if open_ones else ""
+    )
     return Claim(about, paper, ours, verdict, own, why, held)
 
 
@@ -75,7 +79,13 @@ def with_seeds(tables: Tables, names: Sequence[str], found: Iterable[Claim]) -> 
 
 def side_of(misses: Sequence[float]) -> str:
     """The side of numbers that are off by so much, more than zero being better: neither where they go both ways."""
-    return BETTER if all(miss > 0 for miss in misses) else WORSE if all(miss < 0 for miss in misses) else OTHERWISE
+    return (
+        BETTER
+        if all(miss > 0 for miss in misses)
+        else WORSE
+        if all(miss < 0 for miss in misses)
+        else OTHERWISE
+    )
 
 
 def above(one: float, other: float, times: float = 1.0) -> Check:
@@ -114,7 +124,9 @@ def minus(one: float, other: float) -> Seeded:
 def over(one: float, other: float) -> Seeded:
     """How many times the other it is."""
     ratio = one / other
-    return Seeded(ratio, abs(ratio) * math.hypot(error_of(one) / one if one else 0.0, error_of(other) / other))
+    return Seeded(
+        ratio, abs(ratio) * math.hypot(error_of(one) / one if one else 0.0, error_of(other) / other)
+    )
 
 
 def mean(tables: Tables, figure: str, x: str, method: str, value: str) -> str | None:
@@ -136,13 +148,19 @@ def number(tables: Tables, figure: str, x: str, method: str, value: str) -> Seed
 def series(tables: Tables, figure: str, method: str, value: str) -> dict[str, float]:
     """A method's numbers along the axis, with their errors; those of f = 0 are not of a noisy table."""
     rows = tables.get(figure, ())
-    return {row.x: seeded(row) for row in rows if (row.method, row.value) == (method, value) and row.x != "0"}
+    return {
+        row.x: seeded(row)
+        for row in rows
+        if (row.method, row.value) == (method, value) and row.x != "0"
+    }
 
 
 def seeded(row: FigureRow) -> Seeded:
     """Its mean; one seed alone says nothing of its error."""
     n_seeds = int(row.seeds)
-    return Seeded(float(row.mean), float(row.spread) / math.sqrt(n_seeds) if n_seeds > 1 else math.inf)
+    return Seeded(
+        float(row.mean), float(row.spread) / math.sqrt(n_seeds) if n_seeds > 1 else math.inf
+    )
 
 
 def mean_of(numbers: Sequence[float]) -> Seeded:

@@ -49,7 +49,14 @@ def measured(cell: Cell, directory: Path) -> Values:
         made = publish(reports, seed=cell.seed)
     else:
         how = ESTIMATORS[cell.method]
-        made = publish(reports, structure="paper", method=how, phi=table.phi, most_cells=PAPER_CELLS, seed=cell.seed)
+        made = publish(
+            reports,
+            structure="paper",
+            method=how,
+            phi=table.phi,
+            most_cells=PAPER_CELLS,
+            seed=cell.seed,
+        )
     seconds = time.perf_counter() - start
     return rates(made.synthetic, test, cell.seed) | {"seconds": seconds}
 
@@ -67,9 +74,17 @@ def rates(training: Dataset, test: Dataset, seed: int) -> dict[str, float]:
     """By classifier: the share of test records that it predicts right, mean over all targets that it can learn."""
     binary = [name for name in test.domain.names if test.domain[name].size == 2]
     targets = {"svm": binary, "random_forest": list(test.domain.names)}
-    return {classifier: _rate(classifier, training, test, names, seed) for classifier, names in targets.items()}
+    return {
+        classifier: _rate(classifier, training, test, names, seed)
+        for classifier, names in targets.items()
+    }
 
 
-def _rate(classifier: str, training: Dataset, test: Dataset, targets: list[str], seed: int) -> float:
-    found = [(predicted(classifier, training, test, name, seed=seed) == test.column(name)).mean() for name in targets]
+def _rate(
+    classifier: str, training: Dataset, test: Dataset, targets: list[str], seed: int
+) -> float:
+    found = [
+        (predicted(classifier, training, test, name, seed=seed) == test.column(name)).mean()
+        for name in targets
+    ]
     return float(np.mean(found))

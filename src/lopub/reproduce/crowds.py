@@ -40,11 +40,15 @@ def held_out(table: Dataset, share: float, seed: int) -> Dataset:
 def bloom_reports(records: Dataset, n_bits: int, flip: str, seed: int) -> ReportBatch:
     """The paper's reports: a Bloom filter an attribute, every bit redrawn with probability f."""
     request = CampaignRequest(flip_probability=flip, n_bits=n_bits, n_hashes=N_HASHES)
-    return simulate(records, make_campaign(records.domain, Terms(name="reproduction"), request), seed=seed)
+    return simulate(
+        records, make_campaign(records.domain, Terms(name="reproduction"), request), seed=seed
+    )
 
 
 @lru_cache(maxsize=2)
-def paper_study(name: str, directory: Path, share: float, flip: str, seed: int) -> tuple[Dataset, Study]:
+def paper_study(
+    name: str, directory: Path, share: float, flip: str, seed: int
+) -> tuple[Dataset, Study]:
     """A sample of a table, and what its reports say."""
     records = sampled(table_of(name, directory), share, seed)
     return records, Study(bloom_reports(records, TABLES[name].n_bits, flip, seed))

@@ -86,14 +86,19 @@ def claims_of_dependences(tables: Tables) -> Iterator[Claim]:
         yield from with_seeds(tables, [f"pruning_{table}"], _domain(tables, table))
     for table in TABLES:
         yield from with_seeds(tables, [f"identification_{table}"], _identification(tables, table))
-    yield from with_seeds(tables, [f"identification_lost_{table}" for table in TABLES], _lost(tables))
+    yield from with_seeds(
+        tables, [f"identification_lost_{table}" for table in TABLES], _lost(tables)
+    )
     for table in TABLES:
         yield from with_seeds(tables, [f"pruning_{table}"], _pruning(tables, table))
 
 
 def _domain(tables: Tables, table: str) -> Iterator[Claim]:
     phi = TABLES[table].pruning_phis[0]
-    found = [mean(tables, f"pruning_{table}", phi, "true counts", value) for value in ("domain_bits", "domain_log2")]
+    found = [
+        mean(tables, f"pruning_{table}", phi, "true counts", value)
+        for value in ("domain_bits", "domain_log2")
+    ]
     if None not in found:
         yield judged(
             f"size of the domain ({TITLES[table]})",
@@ -114,63 +119,99 @@ def _identification(tables: Tables, table: str) -> Iterator[Claim]:
         f"EM_JD and Lasso+EM_JD identify dependences better than Lasso_JD ({title})",
         "yes",
         ", ".join(f"{method} {span(list(own.values()), '.4f')}" for method, own in right.items()),
-        [at_most(right[LASSO][x], right[method][x]) for method in (EM, HYBRID) for x in right[LASSO]],
+        [
+            at_most(right[LASSO][x], right[method][x])
+            for method in (EM, HYBRID)
+            for x in right[LASSO]
+        ],
         "At every f.",
     )
     yield from falling(right, f"dependences identified rightly become fewer with f ({title})")
-    added = {method: series(tables, f"identification_added_{table}", method, "added") for method in PAPER_METHODS}
+    added = {
+        method: series(tables, f"identification_added_{table}", method, "added")
+        for method in PAPER_METHODS
+    }
     if all(added.values()):
         yield judged(
             f"EM_JD and Lasso+EM_JD add fewer dependences than Lasso_JD ({title})",
             "yes",
-            ", ".join(f"{method} {span(list(own.values()), '.4f')}" for method, own in added.items()),
-            [at_most(added[method][x], added[LASSO][x]) for method in (EM, HYBRID) for x in added[LASSO]],
+            ", ".join(
+                f"{method} {span(list(own.values()), '.4f')}" for method, own in added.items()
+            ),
+            [
+                at_most(added[method][x], added[LASSO][x])
+                for method in (EM, HYBRID)
+                for x in added[LASSO]
+            ],
             "Shares of all pairs; sparse joints look dependent.",
         )
 
 
 def _rightly(tables: Tables, table: str, right: dict[str, dict[str, float]]) -> Iterator[Claim]:
     """A rate means something only beside that of finding nothing, which is high where few pairs depend."""
-    early = {method: [rate for x, rate in own.items() if float(x) < 0.9] for method, own in right.items()}
+    early = {
+        method: [rate for x, rate in own.items() if float(x) < 0.9] for method, own in right.items()
+    }
     dependent = dependent_share(tables, table)
     if dependent is None or not all(early.values()):
         return
     means = {method: mean_of(rates) for method, rates in early.items()}
     claimed, nothing = float(RIGHT[table]), 1 - dependent
-    misses = {rate: rate - claimed if rate > nothing else min(rate - claimed, rate - nothing) for rate in means.values()}
+    misses = {
+        rate: rate - claimed if rate > nothing else min(rate - claimed, rate - nothing)
+        for rate in means.values()
+    }
     yield judged(
         f"dependences identified rightly at f below 0.9 ({TITLES[table]})",
         f"about {RIGHT[table]}",
         f"{', '.join(f'{method} {rate:.4f}' for method, rate in means.items())}; finding no dependence at all {nothing:.4f}",
         [both(near(rate, claimed), above(rate, nothing)) for rate in means.values()],
         "Mean over f. About is within a tenth, and above finding no dependence at all.",
-        side=side_of([miss for rate, miss in misses.items() if not near(rate, claimed) or rate <= nothing]),
+        side=side_of(
+            [miss for rate, miss in misses.items() if not near(rate, claimed) or rate <= nothing]
+        ),
     )
 
 
 def dependent_share(tables: Tables, table: str) -> float | None:
     """The share of all pairs that truly depend: what finding nothing at all loses."""
     phi = f"{TABLES[table].phi:g}"
-    true, pairs = (mean(tables, f"pruning_{table}", phi, "true counts", value) for value in ("dependences", "pairs"))
+    true, pairs = (
+        mean(tables, f"pruning_{table}", phi, "true counts", value)
+        for value in ("dependences", "pairs")
+    )
     return None if true is None or pairs is None else float(true) / 2 / float(pairs)
 
 
 def falling(rates: dict[str, dict[str, float]], about: str) -> Iterator[Claim]:
     """From the least f to the largest, for every method."""
-    ends = {method: (list(own.values())[0], list(own.values())[-1]) for method, own in rates.items() if len(own) > 1}  # noqa: RUF015
+    ends = {
+        method: (next(iter(own.values())), list(own.values())[-1])
+        for method, own in rates.items()
+        if len(own) > 1
+    }
     if len(ends) == len(rates):
-        shown = ", ".join(f"{method} {first:.4f} to {last:.4f}" for method, (first, last) in ends.items())
+        shown = ", ".join(
+            f"{method} {first:.4f} to {last:.4f}" for method, (first, last) in ends.items()
+        )
         checks = [above(first, last) for first, last in ends.values()]
-        yield judged(about, "yes", shown, checks, "From the least f to the largest.", side=OTHERWISE)
+        yield judged(
+            about, "yes", shown, checks, "From the least f to the largest.", side=OTHERWISE
+        )
 
 
 def _lost(tables: Tables) -> Iterator[Claim]:
     """Shares of all pairs, and of the dependences that there are: where few pairs depend, few of all can be lost."""
     lost = {table: _worst_losses(tables, table) for table in TABLES}
     shares = {table: dependent_share(tables, table) for table in TABLES}
-    known = {table: (max(own), share) for table, own in lost.items() if own and (share := shares[table])}
+    known = {
+        table: (max(own), share) for table, own in lost.items() if own and (share := shares[table])
+    }
     rates = {table: min(1.0, worst / share) for table, (worst, share) in known.items()}
-    told = {table: f"{known[table][0]:.4f} of all pairs, {rate:.4f} of those that depend" for table, rate in rates.items()}
+    told = {
+        table: f"{known[table][0]:.4f} of all pairs, {rate:.4f} of those that depend"
+        for table, rate in rates.items()
+    }
     for table in LARGER:
         if table in known:
             share = known[table][1]
@@ -199,27 +240,40 @@ def _lost(tables: Tables) -> Iterator[Claim]:
 
 def _worst_losses(tables: Tables, table: str) -> list[float]:
     """Each of the paper's methods at its worst f; nothing where one was not measured."""
-    every = [series(tables, f"identification_lost_{table}", method, "lost") for method in PAPER_METHODS]
+    every = [
+        series(tables, f"identification_lost_{table}", method, "lost") for method in PAPER_METHODS
+    ]
     return [max(own.values()) for own in every] if all(every) else []
 
 
 def _pruning(tables: Tables, table: str) -> Iterator[Claim]:
     for value, label in LABELS.items():
         theirs = PRUNING[table][value]
-        ours = [mean(tables, f"pruning_{table}", phi, "true counts", value) for phi in TABLES[table].paper_phis]
+        ours = [
+            mean(tables, f"pruning_{table}", phi, "true counts", value)
+            for phi in TABLES[table].paper_phis
+        ]
         if None in ours:
             continue
         added = _diagonals(tables, table, value)
-        pairs = [(float(mine or 0) + more, float(other)) for mine, more, other in zip(ours, added, theirs, strict=True)]
+        pairs = [
+            (float(mine or 0) + more, float(other))
+            for mine, more, other in zip(ours, added, theirs, strict=True)
+        ]
         yield judged(
             f"{label} ({TITLES[table]})",
             " / ".join(theirs),
             _told(ours, [mine for mine, _ in pairs] if any(added) else [], value),
-            [within(*pair) if value in COUNTS else abs(pair[0] - pair[1]) <= SMALL for pair in pairs],
+            [
+                within(*pair) if value in COUNTS else abs(pair[0] - pair[1]) <= SMALL
+                for pair in pairs
+            ],
             f"{TOLERANCE[value in COUNTS]} {WHY_PRUNED[table]}",
             side=OUT_OF_REACH,
         )
-    losses, savings = (series(tables, f"pruning_{table}", "true counts", value) for value in ("loss", "reduction"))
+    losses, savings = (
+        series(tables, f"pruning_{table}", "true counts", value) for value in ("loss", "reduction")
+    )
     if table in BINARY and losses:
         yield judged(
             f"pruning saves up to half of the comparisons and loses no dependence ({TITLES[table]})",
@@ -236,13 +290,18 @@ def _told(ours: Sequence[str | None], judged_as: Sequence[float], value: str) ->
     if not judged_as:
         return own
     form = ".1f" if value in COUNTS else ".4f"
-    return f"{' / '.join(format(mine, form) for mine in judged_as)} with the diagonal ({own} without)"
+    return (
+        f"{' / '.join(format(mine, form) for mine in judged_as)} with the diagonal ({own} without)"
+    )
 
 
 def _diagonals(tables: Tables, table: str, value: str) -> list[float]:
     """What the diagonal adds to our numbers, phi by phi."""
     phis = TABLES[table].paper_phis
-    every = [float(mean(tables, f"pruning_{table}", phi, "true counts", "dependences") or 1) for phi in phis]
+    every = [
+        float(mean(tables, f"pruning_{table}", phi, "true counts", "dependences") or 1)
+        for phi in phis
+    ]
     if table not in BINARY or value not in ("dependences_pruned", "loss"):
         return [0.0] * len(phis)
     return [-DIAGONAL / own if value == "loss" else DIAGONAL for own in every]

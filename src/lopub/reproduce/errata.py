@@ -40,7 +40,9 @@ ERRATA = (
         "a candidate that Lasso drops never returns",
     ),
     Slip(
-        "privacy analysis", "8.79 at f = 0.5 (h = 4) is insufficient", "true, and it is for one attribute: Adult's 15 cost 131.9"
+        "privacy analysis",
+        "8.79 at f = 0.5 (h = 4) is insufficient",
+        "true, and it is for one attribute: Adult's 15 cost 131.9",
     ),
     Slip(
         "example after Equation (4)",
@@ -48,19 +50,57 @@ ERRATA = (
         "see Table 5",
     ),
     Slip(
-        "table of datasets", "domains of 2^52 and 2^77", "bits of each attribute, rounded up and added; 2^49.7 and 2^75.6 cells"
+        "table of datasets",
+        "domains of 2^52 and 2^77",
+        "bits of each attribute, rounded up and added; 2^49.7 and 2^75.6 cells",
     ),
-    Slip("table of datasets", "Retail with 27,522 records", "its figures fit the authors' own Data4-coarse.dat, 21,574 records"),
-    Slip("Algorithm 5 and its text", "ranks by H in one place, by H / |domain| in another", "the tables fit H / |domain|"),
-    Slip("Algorithm 5, line 7", "floor of d (1 - phi) attributes", "the tables fit rounding to nearest"),
-    Slip("pruning, TPC-E", "columns headed phi = 0.4 and 0.5", "they are those of phi = 0.5 and 0.6"),
+    Slip(
+        "table of datasets",
+        "Retail with 27,522 records",
+        "its figures fit the authors' own Data4-coarse.dat, 21,574 records",
+    ),
+    Slip(
+        "Algorithm 5 and its text",
+        "ranks by H in one place, by H / |domain| in another",
+        "the tables fit H / |domain|",
+    ),
+    Slip(
+        "Algorithm 5, line 7",
+        "floor of d (1 - phi) attributes",
+        "the tables fit rounding to nearest",
+    ),
+    Slip(
+        "pruning, TPC-E", "columns headed phi = 0.4 and 0.5", "they are those of phi = 0.5 and 0.6"
+    ),
     Slip("pruning, Retail", "reduction 0.512", "0.5417: 55 of 120 pairs are left"),
-    Slip("pruning, Retail", "dependences after pruning up to 256 of 240", "the diagonal is counted with them"),
-    Slip("pruning tables", "numbers of dependences", "both directions are counted: twice the number of pairs"),
+    Slip(
+        "pruning, Retail",
+        "dependences after pruning up to 256 of 240",
+        "the diagonal is counted with them",
+    ),
+    Slip(
+        "pruning tables",
+        "numbers of dependences",
+        "both directions are counted: twice the number of pairs",
+    ),
     Slip("correlation matrix I", "1.00 on the diagonal", "I(A, A) is the entropy of A"),
-    Slip("correlation identification", "true negative", "false negative: a dependence that is lost"),
-    Slip("classification, Adult", "15th attribute (marital)", "the 15th is income; marital status is the 6th and has 7 values"),
-    Slip("classification, TPC-E", "binary attributes 2, 10, 23, 24", "3, 10, 23, 24; the 2nd has 5 values"),
+    Slip(
+        "correlation identification", "true negative", "false negative: a dependence that is lost"
+    ),
+    Slip(
+        "classification, Adult",
+        "15th attribute (marital)",
+        "the 15th is income; marital status is the 6th and has 7 values",
+    ),
+    Slip(
+        "classification, TPC-E",
+        "binary attributes 2, 10, 23, 24",
+        "3, 10, 23, 24; the 2nd has 5 values",
+    ),
     Slip("Section 5.4", "SVM and random forest error rate", "rates of right answers are shown"),
-    Slip("after Theorem 3", "space overhead, according to Theorem 2", "Theorem 3 is the one about space"),
+    Slip(
+        "after Theorem 3",
+        "space overhead, according to Theorem 2",
+        "Theorem 3 is the one about space",
+    ),
 )

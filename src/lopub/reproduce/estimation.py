@@ -30,7 +30,13 @@ def cells(scale: Scale) -> Iterator[Cell]:
                 for k in table.dimensions:
                     for method in (*PAPER_METHODS, *OUR_METHODS):
                         yield Cell(
-                            experiment=NAME, table=table.name, seed=seed, x=flip, method=method, k=k, size=scale.sets_a_seed
+                            experiment=NAME,
+                            table=table.name,
+                            seed=seed,
+                            x=flip,
+                            method=method,
+                            k=k,
+                            size=scale.sets_a_seed,
                         )
 
 
@@ -43,24 +49,47 @@ def measured(cell: Cell, directory: Path) -> Values:
     study.joint_of((0, 1), ESTIMATORS[cell.method])  # what is done once, such as compiling
     for clique in random_sets(len(records.domain), cell.k, cell.size, cell.seed):
         start = time.perf_counter()
-        joint, n_evaluations = estimated(study, study.domain.positions(names_of(records, clique)), cell.method)
+        joint, n_evaluations = estimated(
+            study, study.domain.positions(names_of(records, clique)), cell.method
+        )
         seconds.append(time.perf_counter() - start)
         errors.append(avd(joint, true_joint(records, clique)))
         if cell.method in PAPER_METHODS:
-            loops.append(looped(study.data, clique, cell.method, n_evaluations, int((joint > 0).sum()), seconds[-1]))
+            loops.append(
+                looped(
+                    study.data,
+                    clique,
+                    cell.method,
+                    n_evaluations,
+                    int((joint > 0).sum()),
+                    seconds[-1],
+                )
+            )
     values = {"avd": float(np.mean(errors)), "seconds": float(np.mean(seconds))}
     if not loops:
         return values
     counting = 0.0 if cell.method == "EM_JD" else counted_seconds(study, cell.k)
-    return values | {"counted_seconds": values["seconds"] + counting, "loop_seconds": float(np.mean(loops))}
+    return values | {
+        "counted_seconds": values["seconds"] + counting,
+        "loop_seconds": float(np.mean(loops)),
+    }
 
 
-def looped(data: ReportBatch | Counts, clique: Clique, method: str, n_evaluations: int, n_kept: int, seconds: float) -> float:
+def looped(
+    data: ReportBatch | Counts,
+    clique: Clique,
+    method: str,
+    n_evaluations: int,
+    n_kept: int,
+    seconds: float,
+) -> float:
     """Seconds of a joint, with the paper's loops over reports. Its regression is compiled, as ours is: seconds, of Lasso_JD."""
     if method == "EM_JD":
         return loop_seconds(data, clique, n_evaluations)
     counting = counting_seconds(data, clique)
-    return counting + (seconds if method == "Lasso_JD" else loop_seconds(data, clique, n_evaluations, n_kept))
+    return counting + (
+        seconds if method == "Lasso_JD" else loop_seconds(data, clique, n_evaluations, n_kept)
+    )
 
 
 def counted_seconds(study: Study, k: int) -> float:
@@ -78,7 +107,8 @@ def estimated(study: Study, clique: Clique, method: str) -> tuple[Probabilities,
     estimator = ESTIMATORS[method]
     if estimator.name == "moments" and len(clique) > 2:
         pairs = {
-            axes: study.joint_of((clique[axes[0]], clique[axes[1]]), estimator) for axes in combinations(range(len(clique)), 2)
+            axes: study.joint_of((clique[axes[0]], clique[axes[1]]), estimator)
+            for axes in combinations(range(len(clique)), 2)
         }
         constraints = Constraints({axes: joint.probabilities for axes, joint in pairs.items()})
         return maximum_entropy([study.marginal(position) for position in clique], constraints), 0

@@ -45,21 +45,27 @@ def claims_of_estimation(tables: Tables) -> Iterator[Claim]:
     """Times first, then errors."""
     for table in TABLES:
         yield from with_seeds(tables, _figures(table, "time"), _times(tables, table))
-    yield from with_seeds(tables, [name for table in LARGER for name in _figures(table, "time")], _slower(tables))
+    yield from with_seeds(
+        tables, [name for table in LARGER for name in _figures(table, "time")], _slower(tables)
+    )
     for table in BINARY:
         yield from with_seeds(tables, _figures(table, "avd"), _binary_errors(tables, table))
     for table in TABLES:
         yield from with_seeds(tables, _figures(table, "avd"), _errors(tables, table))
     for table in LARGER:
         yield from with_seeds(tables, _figures(table, "avd"), _larger(tables, table))
-    yield from with_seeds(tables, [name for table in LARGER for name in _figures(table, "avd")], _harder(tables))
+    yield from with_seeds(
+        tables, [name for table in LARGER for name in _figures(table, "avd")], _harder(tables)
+    )
 
 
 def timed(tables: Tables, figure: str, method: str, how: str) -> dict[str, float]:
     """Seconds a joint over f."""
     if how == LOOPS:
         return series(tables, figure, method, "loop_seconds")
-    return series(tables, figure, method, "counted_seconds") or series(tables, figure, method, "seconds")
+    return series(tables, figure, method, "counted_seconds") or series(
+        tables, figure, method, "seconds"
+    )
 
 
 def ratios(ones: dict[str, float], others: dict[str, float]) -> list[float]:
@@ -77,7 +83,9 @@ def _figures(table: str, kind: str) -> list[str]:
 def _times(tables: Tables, table: str) -> Iterator[Claim]:
     title, names = TITLES[table], _figures(table, "time")
     for how in HOW:
-        own = [{method: timed(tables, name, method, how) for method in PAPER_METHODS} for name in names]
+        own = [
+            {method: timed(tables, name, method, how) for method in PAPER_METHODS} for name in names
+        ]
         if not all(times for figure in own for times in figure.values()):
             continue
         em = [ratio for figure in own for ratio in ratios(figure[EM], figure[LASSO])]
@@ -101,21 +109,30 @@ def _times(tables: Tables, table: str) -> Iterator[Claim]:
         yield from _over_f(own, title, how)
 
 
-def _growth(own: list[dict[str, dict[str, float]]], title: str, how: str, names: list[str]) -> Iterator[Claim]:
+def _growth(
+    own: list[dict[str, dict[str, float]]], title: str, how: str, names: list[str]
+) -> Iterator[Claim]:
     em, lasso = (ratios(own[1][method], own[0][method]) for method in (EM, LASSO))
     low, high = (name.rpartition("_")[2] for name in names)
     yield judged(
         f"from k = {low} to {high} the time of EM_JD grows several times, that of Lasso_JD slowly ({title}, {how})",
         "yes",
         f"EM_JD {span(em)} times, Lasso_JD {span(lasso)} times",
-        [*(above(ratio, SEVERAL) for ratio in em), *(above(other, one) for one, other in zip(lasso, em, strict=True))],
+        [
+            *(above(ratio, SEVERAL) for ratio in em),
+            *(above(other, one) for one, other in zip(lasso, em, strict=True)),
+        ],
         "Several is three times; slowly is less than EM_JD.",
         side=OTHERWISE,
     )
 
 
 def _over_f(own: list[dict[str, dict[str, float]]], title: str, how: str) -> Iterator[Claim]:
-    ends = [(next(iter(figure[EM].values())), list(figure[EM].values())[-1]) for figure in own if len(figure[EM]) > 1]
+    ends = [
+        (next(iter(figure[EM].values())), list(figure[EM].values())[-1])
+        for figure in own
+        if len(figure[EM]) > 1
+    ]
     if ends:
         yield judged(
             f"the time of EM_JD increases with f ({title}, {how})",
@@ -139,7 +156,9 @@ def _over_f(own: list[dict[str, dict[str, float]]], title: str, how: str) -> Ite
 def _slower(tables: Tables) -> Iterator[Claim]:
     for how in HOW:
         found = {
-            (method, k): ratios(*(timed(tables, f"time_{table}_{k}", method, how) for table in ("tpce", "adult")))
+            (method, k): ratios(
+                *(timed(tables, f"time_{table}_{k}", method, how) for table in ("tpce", "adult"))
+            )
             for k in (2, 3)
             for method in PAPER_METHODS
         }
@@ -147,7 +166,9 @@ def _slower(tables: Tables) -> Iterator[Claim]:
             yield judged(
                 f"joints of TPC-E take longer than those of Adult ({how})",
                 "yes",
-                ", ".join(f"{method} {span(own)} times (k = {k})" for (method, k), own in found.items()),
+                ", ".join(
+                    f"{method} {span(own)} times (k = {k})" for (method, k), own in found.items()
+                ),
                 [above(ratio, 1) for own in found.values() for ratio in own],
                 "Its attributes have larger domains on average, but its samples have fewer records (4,000 against 4,522).",
                 side=OTHERWISE,
@@ -159,7 +180,10 @@ def _slower(tables: Tables) -> Iterator[Claim]:
 
 def _binary_errors(tables: Tables, table: str) -> Iterator[Claim]:
     title, names = TITLES[table], _figures(table, "avd")
-    em, lasso, product = ([mean(tables, name, "0.9", method, "avd") for name in names] for method in (EM, LASSO, "product"))
+    em, lasso, product = (
+        [mean(tables, name, "0.9", method, "avd") for name in names]
+        for method in (EM, LASSO, "product")
+    )
     whose = (
         "The paper's Retail is very likely this table, a file of its authors' own code."
         if table == "nltcs"
@@ -180,17 +204,26 @@ def _binary_errors(tables: Tables, table: str) -> Iterator[Claim]:
             f"the AVD of Lasso_JD stays around 0.1 even at f = 0.9 ({title})",
             "around 0.1",
             f"{lasso[0]} (k = 3), {lasso[1]} (k = 5); product of marginals {product[0]}, {product[1]}",
-            [at_most(number(tables, name, "0.9", LASSO, "avd") or 0.0, 0.1, 1 + AROUND) for name in names],
+            [
+                at_most(number(tables, name, "0.9", LASSO, "avd") or 0.0, 0.1, 1 + AROUND)
+                for name in names
+            ],
             f"{whose} Where dependence is strong, its sparse joints are nearer to the truth than independence; elsewhere not.",
         )
 
 
 def _errors(tables: Tables, table: str) -> Iterator[Claim]:
     title, names = TITLES[table], _figures(table, "avd")
-    own = [{method: series(tables, name, method, "avd") for method in (*PAPER_METHODS, "product")} for name in names]
+    own = [
+        {method: series(tables, name, method, "avd") for method in (*PAPER_METHODS, "product")}
+        for name in names
+    ]
     if not all(len(errors) > 1 for figure in own for errors in figure.values()):
         return
-    spreads = [(max(figure[LASSO].values()) - min(figure[LASSO].values())) / max(figure[LASSO].values()) for figure in own]
+    spreads = [
+        (max(figure[LASSO].values()) - min(figure[LASSO].values())) / max(figure[LASSO].values())
+        for figure in own
+    ]
     yield judged(
         f"the AVD of Lasso_JD is insensitive to f ({title})",
         "yes",
@@ -199,8 +232,12 @@ def _errors(tables: Tables, table: str) -> Iterator[Claim]:
         "Insensitive is a tenth. What it is off by comes from its sparse choice, not from noise, until noise is strong.",
     )
     yield _all_grow(own, f"the AVD of EM_JD grows with f ({title})", EM)
-    lasts = [{method: list(errors.values())[-1] for method, errors in figure.items()} for figure in own]
-    firsts = [{method: next(iter(errors.values())) for method, errors in figure.items()} for figure in own]
+    lasts = [
+        {method: list(errors.values())[-1] for method, errors in figure.items()} for figure in own
+    ]
+    firsts = [
+        {method: next(iter(errors.values())) for method, errors in figure.items()} for figure in own
+    ]
     yield judged(
         f"at large f the AVD of Lasso_JD is comparable to that of EM_JD or better ({title})",
         "yes",
@@ -215,7 +252,10 @@ def _errors(tables: Tables, table: str) -> Iterator[Claim]:
             f"{first[HYBRID]:.4f} against {first[LASSO]:.4f}, then {last[HYBRID]:.4f} against {last[EM]:.4f}"
             for first, last in zip(firsts, lasts, strict=True)
         ),
-        [*(above(first[LASSO], first[HYBRID]) for first in firsts), *(above(last[EM], last[HYBRID]) for last in lasts)],
+        [
+            *(above(first[LASSO], first[HYBRID]) for first in firsts),
+            *(above(last[EM], last[HYBRID]) for last in lasts),
+        ],
         "A cell that Lasso drops never returns to the hybrid.",
     )
     grown = [ratio for method in PAPER_METHODS for ratio in ratios(own[1][method], own[0][method])]
@@ -233,13 +273,23 @@ def _all_grow(own: list[dict[str, dict[str, float]]], about: str, method: str) -
     steps = [(one, other) for figure in own for one, other in pairwise(figure[method].values())]
     ends = [list(figure[method].values()) for figure in own]
     shown = ", ".join(f"{values[0]:.4f} to {values[-1]:.4f}" for values in ends)
-    return judged(about, "yes", shown, [above(other, one) for one, other in steps], "From every f to the next.", side=OTHERWISE)
+    return judged(
+        about,
+        "yes",
+        shown,
+        [above(other, one) for one, other in steps],
+        "From every f to the next.",
+        side=OTHERWISE,
+    )
 
 
 def _larger(tables: Tables, table: str) -> Iterator[Claim]:
     title = TITLES[table]
     for k in TABLES[table].dimensions:
-        own = {method: series(tables, f"avd_{table}_{k}", method, "avd") for method in (EM, HYBRID, LASSO, "product")}
+        own = {
+            method: series(tables, f"avd_{table}_{k}", method, "avd")
+            for method in (EM, HYBRID, LASSO, "product")
+        }
         if not all(own.values()):
             continue
         less = [1 - ratio for ratio in ratios(own[HYBRID], own[EM])]
@@ -265,7 +315,9 @@ def _larger(tables: Tables, table: str) -> Iterator[Claim]:
 
 def _harder(tables: Tables) -> Iterator[Claim]:
     found = {
-        (method, k): ratios(*(series(tables, f"avd_{table}_{k}", method, "avd") for table in ("tpce", "adult")))
+        (method, k): ratios(
+            *(series(tables, f"avd_{table}_{k}", method, "avd") for table in ("tpce", "adult"))
+        )
         for k in (2, 3)
         for method in PAPER_METHODS
     }
@@ -273,7 +325,9 @@ def _harder(tables: Tables) -> Iterator[Claim]:
         yield judged(
             "the AVD on TPC-E is generally larger than on Adult",
             "yes",
-            ", ".join(f"{method} {span(own)} times (k = {k})" for (method, k), own in found.items()),
+            ", ".join(
+                f"{method} {span(own)} times (k = {k})" for (method, k), own in found.items()
+            ),
             [above(ratio, 1) for own in found.values() for ratio in own],
             "Its domains are larger on average.",
             side=OTHERWISE,

@@ -63,10 +63,14 @@ def figures() -> Iterator[Figure]:
     """All of them, in the order of the page."""
     for table, settings in TABLES.items():
         for k in settings.dimensions:
-            yield _estimation(table, k, "time", f"Estimation time ({TITLES[table]}, k = {k})", TIMES)
+            yield _estimation(
+                table, k, "time", f"Estimation time ({TITLES[table]}, k = {k})", TIMES
+            )
     for table, settings in TABLES.items():
         for k in settings.dimensions:
-            yield _estimation(table, k, "avd", f"Estimation accuracy ({TITLES[table]}, k = {k})", ("avd",))
+            yield _estimation(
+                table, k, "avd", f"Estimation accuracy ({TITLES[table]}, k = {k})", ("avd",)
+            )
     for name, title, value in (
         ("identification", "Dependences identified rightly", "accurate"),
         ("identification_added", "Dependences added", "added"),
@@ -80,7 +84,15 @@ def figures() -> Iterator[Figure]:
             title=f"Pruning ({TITLES[table]})",
             experiment=pruning.NAME,
             table=table,
-            values=("dependences_pruned", "dependences", "loss", "pairs_pruned", "pairs", "reduction", *SHAPE),
+            values=(
+                "dependences_pruned",
+                "dependences",
+                "loss",
+                "pairs_pruned",
+                "pairs",
+                "reduction",
+                *SHAPE,
+            ),
             x_label="phi",
             y_label="dependences",
         )
@@ -145,13 +157,22 @@ def rows_of(figure: Figure, measured: Mapping[Cell, Values]) -> list[FigureRow]:
     """Mean and standard deviation over seeds, in the order in which the cells stand."""
     gathered: dict[tuple[str, str, str], list[float]] = {}
     for cell, values in measured.items():
-        if (cell.experiment, cell.table, cell.k) == (figure.experiment, figure.table, figure.k or cell.k):
+        if (cell.experiment, cell.table, cell.k) == (
+            figure.experiment,
+            figure.table,
+            figure.k or cell.k,
+        ):
             for value in figure.values:
                 if value in values:
                     gathered.setdefault((cell.x, cell.method, value), []).append(values[value])
     return [
         FigureRow(
-            x, method, value, shown(fmean(found), value), shown(stdev(found) if len(found) > 1 else 0.0, value), str(len(found))
+            x,
+            method,
+            value,
+            shown(fmean(found), value),
+            shown(stdev(found) if len(found) > 1 else 0.0, value),
+            str(len(found)),
         )
         for (x, method, value), found in gathered.items()
     ]
@@ -163,7 +184,16 @@ def shown(number: float, value: str) -> str:
         return f"{number:.3g}"
     return (
         f"{number:.1f}"
-        if value in ("dependences", "dependences_pruned", "pairs", "pairs_pruned", "bits", "formula_bits", *SHAPE)
+        if value
+        in (
+            "dependences",
+            "dependences_pruned",
+            "pairs",
+            "pairs_pruned",
+            "bits",
+            "formula_bits",
+            *SHAPE,
+        )
         else f"{number:.4f}"
     )
 
@@ -173,7 +203,9 @@ def to_csv(rows: Sequence[FigureRow]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEAD)
-    writer.writerows([row.x, row.method, row.value, row.mean, row.spread, row.seeds] for row in rows)
+    writer.writerows(
+        [row.x, row.method, row.value, row.mean, row.spread, row.seeds] for row in rows
+    )
     return text.getvalue()
 
 

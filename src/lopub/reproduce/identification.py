@@ -42,13 +42,30 @@ def measured(cell: Cell, directory: Path) -> Values:
     how = {GAIN: "shrunk", ALGORITHM_4: "Lasso_JD"}.get(cell.method, cell.method)
     joints, sizes = _joints(sample, how), records.domain.sizes
     if cell.method == GAIN:
-        found = set(gain_graph(len(sizes), {pair: joint.fit.gain or 0.0 for pair, joint in joints.items()}).edges)
+        found = set(
+            gain_graph(
+                len(sizes), {pair: joint.fit.gain or 0.0 for pair, joint in joints.items()}
+            ).edges
+        )
     elif cell.method == ALGORITHM_4:
-        alone = [study.estimate(name, ESTIMATORS[how]).probabilities for name in records.domain.names]
-        strengths = {pair: information(joint.probabilities, alone[pair[0]], alone[pair[1]]) for pair, joint in joints.items()}
-        found = {pair for pair in joints if strengths[pair] >= threshold(sizes[pair[0]], sizes[pair[1]], table.phi)}
+        alone = [
+            study.estimate(name, ESTIMATORS[how]).probabilities for name in records.domain.names
+        ]
+        strengths = {
+            pair: information(joint.probabilities, alone[pair[0]], alone[pair[1]])
+            for pair, joint in joints.items()
+        }
+        found = {
+            pair
+            for pair in joints
+            if strengths[pair] >= threshold(sizes[pair[0]], sizes[pair[1]], table.phi)
+        }
     else:
-        found = set(paper_graph(sizes, {pair: joint.probabilities for pair, joint in joints.items()}, table.phi).edges)
+        found = set(
+            paper_graph(
+                sizes, {pair: joint.probabilities for pair, joint in joints.items()}, table.phi
+            ).edges
+        )
     true = true_edges(records, table.phi)
     added, lost = len(found - true) / len(joints), len(true - found) / len(joints)
     return {"accurate": 1 - added - lost, "added": added, "lost": lost}
@@ -75,4 +92,8 @@ def information(joint: Probabilities, first: Probabilities, second: Probabilitie
 def true_edges(records: Dataset, phi: float) -> set[Pair]:
     """The dependent pairs of the records themselves."""
     pairs = combinations(range(len(records.domain)), 2)
-    return set(paper_graph(records.domain.sizes, {pair: true_joint(records, pair) for pair in pairs}, phi).edges)
+    return set(
+        paper_graph(
+            records.domain.sizes, {pair: true_joint(records, pair) for pair in pairs}, phi
+        ).edges
+    )

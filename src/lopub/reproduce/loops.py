@@ -13,11 +13,18 @@ MOST_CELLS = 100
 """Candidates likewise."""
 
 
-def loop_seconds(data: ReportBatch | Counts, clique: Clique, n_evaluations: int, n_kept: int | None = None) -> float:
+def loop_seconds(
+    data: ReportBatch | Counts, clique: Clique, n_evaluations: int, n_kept: int | None = None
+) -> float:
     """What the loop would take for all reports, all candidates and so many steps, from a part of it that is timed. All reports
     cover all attributes. n_kept: candidates that it goes over, where not all."""
-    laws = [data.campaign.channels(tuple(range(len(data.campaign.domain))))[position].law() for position in clique]
-    codes = [[[int(bit in row) for bit in range(law.n_bits)] for row in law.rows or ()] for law in laws]
+    laws = [
+        data.campaign.channels(tuple(range(len(data.campaign.domain))))[position].law()
+        for position in clique
+    ]
+    codes = [
+        [[int(bit in row) for bit in range(law.n_bits)] for row in law.rows or ()] for law in laws
+    ]
     n_cells = math.prod(len(rows) for rows in codes)
     reports = _reports(data, clique)[:N_TIMED]
     start = time.perf_counter()
@@ -41,7 +48,9 @@ def counting_seconds(data: ReportBatch | Counts, clique: Clique) -> float:
     return (time.perf_counter() - start) * len(data) / len(reports)
 
 
-def _likelihoods(report: list[list[int]], codes: list[list[list[int]]], change: float) -> list[float]:
+def _likelihoods(
+    report: list[list[int]], codes: list[list[list[int]]], change: float
+) -> list[float]:
     """P(report | candidate) of the first candidates, bit by bit."""
     found = []
     for number in range(min(MOST_CELLS, math.prod(len(rows) for rows in codes))):

@@ -31,7 +31,9 @@ class Cell:
     @property
     def file_name(self) -> str:
         text = json.dumps(asdict(self), sort_keys=True)
-        return f"{self.experiment}-{self.table}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+        return (
+            f"{self.experiment}-{self.table}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+        )
 
 
 def kept(directory: Path, cell: Cell) -> Values | None:

@@ -21,27 +21,40 @@ from lopub.reproduce.extent import TABLES, Scale
 from lopub.reproduce.measurements import Cell, Values, keep, kept
 
 EXPERIMENTS: dict[str, ModuleType] = {
-    module.NAME: module for module in (estimation, identification, pruning, classification, privacy, baselines)
+    module.NAME: module
+    for module in (estimation, identification, pruning, classification, privacy, baselines)
 }
 CELLS = ".cells"
 
 
-def cells_of(what: Sequence[str], scale: Scale, tables: Sequence[str] = tuple(TABLES)) -> list[Cell]:
+def cells_of(
+    what: Sequence[str], scale: Scale, tables: Sequence[str] = tuple(TABLES)
+) -> list[Cell]:
     """All cells of these experiments on these tables; those that share a sample stand together."""
     for name in what:
         if name not in EXPERIMENTS:
-            raise DomainError(f"there is no experiment {name!r}; choose among {', '.join(EXPERIMENTS)}")
+            raise DomainError(
+                f"there is no experiment {name!r}; choose among {', '.join(EXPERIMENTS)}"
+            )
     for name in tables:
         if name not in TABLES:
-            raise DomainError(f"there is no table {name!r} in the paper's evaluation; choose among {', '.join(TABLES)}")
-    every = (cell for name in EXPERIMENTS if name in what for cell in EXPERIMENTS[name].cells(scale))
+            raise DomainError(
+                f"there is no table {name!r} in the paper's evaluation; choose among {', '.join(TABLES)}"
+            )
+    every = (
+        cell for name in EXPERIMENTS if name in what for cell in EXPERIMENTS[name].cells(scale)
+    )
     return [cell for cell in every if cell.table in tables]
 
 
 def tables_there(data: Path | None) -> list[str]:
     """All tables, without the optional ones that are not in the directory."""
     directory = data_directory(data)
-    return [name for name, settings in TABLES.items() if not settings.optional or _is_there(name, directory)]
+    return [
+        name
+        for name, settings in TABLES.items()
+        if not settings.optional or _is_there(name, directory)
+    ]
 
 
 def _is_there(name: str, directory: Path) -> bool:
@@ -53,7 +66,12 @@ def _is_there(name: str, directory: Path) -> bool:
 
 
 def measure(
-    cells: Sequence[Cell], output: Path, *, data: Path | None = None, workers: int | None = None, progress: Progress | None = None
+    cells: Sequence[Cell],
+    output: Path,
+    *,
+    data: Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
 ) -> dict[Cell, Values]:
     """The values of all cells: those kept in `output`, the others measured and kept there, one file each. progress: told in
     cells."""
@@ -80,7 +98,9 @@ def n_kept(cells: Sequence[Cell], output: Path) -> int:
     return sum(kept(output / CELLS, cell) is not None for cell in cells)
 
 
-def _measured(cells: Sequence[Cell], directory: Path, store: Path, workers: int) -> Iterator[dict[Cell, Values]]:
+def _measured(
+    cells: Sequence[Cell], directory: Path, store: Path, workers: int
+) -> Iterator[dict[Cell, Values]]:
     if not cells:
         return
     groups = groups_of(cells)

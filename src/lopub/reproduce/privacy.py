@@ -67,23 +67,32 @@ def most_dependent(name: str, directory: Path) -> tuple[Clique, ...]:
     """The pairs whose joint is furthest from the product of its marginals."""
     table = table_of(name, directory)
     joints = {pair: true_joint(table, pair) for pair in combinations(range(len(table.domain)), 2)}
-    distance = {pair: avd(joint, product_of([joint.sum(axis=1), joint.sum(axis=0)])) for pair, joint in joints.items()}
+    distance = {
+        pair: avd(joint, product_of([joint.sum(axis=1), joint.sum(axis=0)]))
+        for pair, joint in joints.items()
+    }
     return tuple(sorted(joints, key=lambda pair: (-distance[pair], pair))[:N_DEPENDENT])
 
 
 def _joints(cell: Cell, records: Dataset, pairs: list[Clique]) -> list[Probabilities]:
     if cell.method.startswith("trusted"):
         epsilon = None if cell.x == NO_NOISE else float(cell.x)
-        table = trusted_table(records, structure=cell.method.rpartition(" ")[2], epsilon=epsilon, seed=cell.seed)
+        table = trusted_table(
+            records, structure=cell.method.rpartition(" ")[2], epsilon=epsilon, seed=cell.seed
+        )
         return [true_joint(table, pair) for pair in pairs]
     *_, how = cell.method.split(", ")
     request = request_for(cell.method, cell.x, TABLES[cell.table].n_bits)
-    reports = simulate(records, make_campaign(records.domain, Terms(name="reproduction"), request), seed=cell.seed)
+    reports = simulate(
+        records, make_campaign(records.domain, Terms(name="reproduction"), request), seed=cell.seed
+    )
     if how == "table":
         table = publish(reports, seed=cell.seed).synthetic
         return [true_joint(table, pair) for pair in pairs]
     study = Study(reports)
-    joints = study.joints([study.domain.positions(names_of(records, pair)) for pair in pairs], how, workers=1)
+    joints = study.joints(
+        [study.domain.positions(names_of(records, pair)) for pair in pairs], how, workers=1
+    )
     return [joint.probabilities for joint in joints]
 
 
@@ -95,5 +104,9 @@ def request_for(setup: str, epsilon: str, n_bits: int) -> CampaignRequest:
     view, _, how = rest[0].partition(" ")
     cells = min(LARGEST_FILL, max(4, int(np.exp(float(epsilon)) / 6)))
     rules = {"all": AllAttributes(), "sample:2": Sample(2), "fill": Fill(cells)}
-    filters = {"n_bits": n_bits, "n_hashes": N_HASHES} if Mechanism.known[mechanism].takes_filters else {}
-    return CampaignRequest(epsilon=epsilon, mechanism=mechanism, view=rules[view], jointly=how == "jointly", **filters)
+    filters = (
+        {"n_bits": n_bits, "n_hashes": N_HASHES} if Mechanism.known[mechanism].takes_filters else {}
+    )
+    return CampaignRequest(
+        epsilon=epsilon, mechanism=mechanism, view=rules[view], jointly=how == "jointly", **filters
+    )

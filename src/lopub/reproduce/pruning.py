@@ -23,7 +23,9 @@ def cells(scale: Scale) -> Iterator[Cell]:
     for table in TABLES.values():
         for seed in range(scale.pruning_seeds):
             for phi in table.pruning_phis:
-                yield Cell(experiment=NAME, table=table.name, seed=seed, x=phi, method="true counts")
+                yield Cell(
+                    experiment=NAME, table=table.name, seed=seed, x=phi, method="true counts"
+                )
 
 
 def measured(cell: Cell, directory: Path) -> Values:
@@ -31,7 +33,9 @@ def measured(cell: Cell, directory: Path) -> Values:
     table = TABLES[cell.table]
     records, joints = _joints(cell.table, directory, table.identified_sample, cell.seed)
     phi, sizes = float(cell.x), records.domain.sizes
-    pruning = Pruning(find=table.pruning_finds, rank="entropy_per_candidate")  # which fits the paper's tables best
+    pruning = Pruning(
+        find=table.pruning_finds, rank="entropy_per_candidate"
+    )  # which fits the paper's tables best
     marginals = [true_joint(records, (position,)) for position in range(len(sizes))]
     checked = pairs_to_check(marginals, phi, pruning)
     every = set(paper_graph(sizes, joints, phi).edges)
@@ -50,6 +54,10 @@ def measured(cell: Cell, directory: Path) -> Values:
 
 
 @lru_cache(maxsize=2)
-def _joints(name: str, directory: Path, share: float, seed: int) -> tuple[Dataset, dict[Pair, Probabilities]]:
+def _joints(
+    name: str, directory: Path, share: float, seed: int
+) -> tuple[Dataset, dict[Pair, Probabilities]]:
     records = sampled(table_of(name, directory), share, seed)
-    return records, {pair: true_joint(records, pair) for pair in combinations(range(len(records.domain)), 2)}
+    return records, {
+        pair: true_joint(records, pair) for pair in combinations(range(len(records.domain)), 2)
+    }

@@ -129,7 +129,12 @@ def page(claims: Sequence[Claim], tables: Tables, settings: Mapping[str, str]) -
         if shown:
             title, text = SECTIONS[experiment]
             heading = "" if f"## {title}\n" in "".join(parts) else f"## {title}\n\n{text}\n"
-            parts.append(heading + "".join(f"\n{part}" for figure in shown for part in _shown(figure, tables[figure.name])))
+            parts.append(
+                heading
+                + "".join(
+                    f"\n{part}" for figure in shown for part in _shown(figure, tables[figure.name])
+                )
+            )
     return "\n".join(part for part in parts if part)
 
 
@@ -138,7 +143,9 @@ def _limits() -> str:
 
 
 def _settings(settings: Mapping[str, str]) -> str:
-    told = {what: SCALE_TEXTS.get(how, how) if what == SCALE else how for what, how in settings.items()}
+    told = {
+        what: SCALE_TEXTS.get(how, how) if what == SCALE else how for what, how in settings.items()
+    }
     return "## How it was run\n\n" + markdown(("what", "how"), list(told.items()))
 
 
@@ -169,13 +176,18 @@ def _sides(claims: Sequence[Claim]) -> Iterator[str]:
     }
     for side, title in titles.items():
         own = [
-            f"- {claim.about}. Paper: {claim.paper}. Here: {claim.ours}. {claim.why}" for claim in claims if claim.side == side
+            f"- {claim.about}. Paper: {claim.paper}. Here: {claim.ours}. {claim.why}"
+            for claim in claims
+            if claim.side == side
         ]
         yield f"## {title}\n\n" + ("\n".join(own) if own else "Nothing that was run.") + "\n"
 
 
 def _claims_table(claims: Sequence[Claim]) -> str:
-    rows = [(claim.about, claim.paper, claim.ours, claim.verdict, claim.held, claim.seeds, claim.why) for claim in claims]
+    rows = [
+        (claim.about, claim.paper, claim.ours, claim.verdict, claim.held, claim.seeds, claim.why)
+        for claim in claims
+    ]
     head = ("claim", "paper", "ours", "verdict", "holds in", "seeds", "why")
     return "## The paper's claims, one by one\n\n" + markdown(head, rows)
 
@@ -187,7 +199,12 @@ BAR = "\\|"
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in Markdown."""
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    return "\n".join([*lines, *(f"| {' | '.join(cell.replace('|', BAR) for cell in row)} |" for row in rows)]) + "\n"
+    return (
+        "\n".join(
+            [*lines, *(f"| {' | '.join(cell.replace('|', BAR) for cell in row)} |" for row in rows)]
+        )
+        + "\n"
+    )
 
 
 def _shown(figure: Figure, rows: Sequence[FigureRow]) -> Iterator[str]:
@@ -236,7 +253,10 @@ def _grid(rows: Sequence[FigureRow], x_label: str) -> str:
     places = list(dict.fromkeys(row.x for row in rows))
     methods = list(dict.fromkeys(row.method for row in rows))
     found = {(row.method, row.x): row.mean for row in rows}
-    return markdown((x_label, *places), [(method, *(found.get((method, x), "") for x in places)) for method in methods])
+    return markdown(
+        (x_label, *places),
+        [(method, *(found.get((method, x), "") for x in places)) for method in methods],
+    )
 
 
 def picture(figure: Figure, rows: Sequence[FigureRow]) -> str:
@@ -245,16 +265,22 @@ def picture(figure: Figure, rows: Sequence[FigureRow]) -> str:
     own = [row for row in rows if row.value == figure.values[0]]
     loops = [row for row in rows if row.value == "loop_seconds"]
     axis = sorted({float(row.x) for row in own if _is_number(row.x) and not _is_level(row)})
-    drawn = {method: _line(method, list(points), axis) for method, points in _by_method(own).items()}
+    drawn = {
+        method: _line(method, list(points), axis) for method, points in _by_method(own).items()
+    }
     beside = [method for method in drawn if method.startswith(("planned", "trusted"))]
     panels = (
-        {"mechanisms": [line for method, line in drawn.items() if method not in beside]} if beside else {"": list(drawn.values())}
+        {"mechanisms": [line for method, line in drawn.items() if method not in beside]}
+        if beside
+        else {"": list(drawn.values())}
     )
     if beside:
         panels["planned, and a trusted server"] = [drawn[method] for method in beside]
     if loops:
         panels = {"compiled": list(drawn.values())}
-        panels["plain loops"] = [_line(method, list(points), axis) for method, points in _by_method(loops).items()]
+        panels["plain loops"] = [
+            _line(method, list(points), axis) for method, points in _by_method(loops).items()
+        ]
     return lines(
         panels,
         title=figure.title,
@@ -282,7 +308,11 @@ def _line(label: str, points: list[FigureRow], axis: list[float]) -> Line:
         y, spread = float(points[0].mean), float(points[0].spread)
         return Line(label, [axis[0], axis[-1]], [y, y], [spread, spread], faint=True)
     return Line(
-        label, [float(row.x) for row in points], [float(row.mean) for row in points], [float(row.spread) for row in points], faint
+        label,
+        [float(row.x) for row in points],
+        [float(row.mean) for row in points],
+        [float(row.spread) for row in points],
+        faint,
     )
 
 

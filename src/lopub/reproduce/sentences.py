@@ -15,7 +15,12 @@ from lopub.reproduce.outcome_claims import claims_of_outcomes
 
 def claims(tables: Tables) -> list[Claim]:
     """Those whose figures were run."""
-    return [*_epsilon(), *claims_of_estimation(tables), *claims_of_dependences(tables), *claims_of_outcomes(tables)]
+    return [
+        *_epsilon(),
+        *claims_of_estimation(tables),
+        *claims_of_dependences(tables),
+        *claims_of_outcomes(tables),
+    ]
 
 
 def _epsilon() -> Iterator[Claim]:
@@ -33,4 +38,6 @@ def _epsilon() -> Iterator[Claim]:
 def _paper_campaign() -> Campaign:
     """Two candidates that share no bit, as the bound assumes."""
     domain = Domain((Categorical(name="a", values=("0", "1")),))
-    return make_campaign(domain, Terms(name="claim"), CampaignRequest(flip_probability="0.5", n_bits=128, n_hashes=4))
+    return make_campaign(
+        domain, Terms(name="claim"), CampaignRequest(flip_probability="0.5", n_bits=128, n_hashes=4)
+    )

@@ -44,25 +44,38 @@ def noisy_joints(
     for clique in cliques:
         counts = true_joint(records, clique) * len(records)
         if epsilon is not None:
-            counts = np.maximum(counts + rng.laplace(scale=2 * len(cliques) / epsilon, size=counts.shape), 0)
+            counts = np.maximum(
+                counts + rng.laplace(scale=2 * len(cliques) / epsilon, size=counts.shape), 0
+            )
         total = counts.sum()
         found.append(counts / total if total > 0 else np.full(counts.shape, 1 / counts.size))
     return found
 
 
-def _edges(records: Dataset, structure: str, epsilon: float | None, rng: np.random.Generator) -> list[Pair]:
+def _edges(
+    records: Dataset, structure: str, epsilon: float | None, rng: np.random.Generator
+) -> list[Pair]:
     """Strongest first: information that reaches phi's threshold (paper), or passes by LEAST_GAIN what chance alone would give."""
     sizes, pairs = records.domain.sizes, list(combinations(range(len(records.domain)), 2))
     strengths = {pair: mutual_information(true_joint(records, pair)) for pair in pairs}
     if epsilon is not None:
         scale = len(pairs) * information_sensitivity(len(records)) / epsilon
-        strengths = {pair: strength + rng.laplace(scale=scale) for pair, strength in strengths.items()}
+        strengths = {
+            pair: strength + rng.laplace(scale=scale) for pair, strength in strengths.items()
+        }
 
     def least(a: int, b: int) -> float:
         chance = (sizes[a] - 1) * (sizes[b] - 1) / 2
-        return threshold(sizes[a], sizes[b], PHI) if structure == "paper" else (chance + LEAST_GAIN) / len(records)
+        return (
+            threshold(sizes[a], sizes[b], PHI)
+            if structure == "paper"
+            else (chance + LEAST_GAIN) / len(records)
+        )
 
-    return sorted((pair for pair in pairs if strengths[pair] >= least(*pair)), key=lambda pair: (-strengths[pair], pair))
+    return sorted(
+        (pair for pair in pairs if strengths[pair] >= least(*pair)),
+        key=lambda pair: (-strengths[pair], pair),
+    )
 
 
 def information_sensitivity(n_records: int) -> float:

@@ -33,7 +33,9 @@ CODE = "code"
 def refuse_foreign(output: Path, *, force: bool) -> None:
     """A page that no run in this directory has left is not overwritten."""
     if (output / PAGE).exists() and not (output / CELLS).is_dir() and not force:
-        raise StoreError(f"{output / PAGE} exists already and is of no run in {output}; choose another directory or use --force")
+        raise StoreError(
+            f"{output / PAGE} exists already and is of no run in {output}; choose another directory or use --force"
+        )
 
 
 def write_tables(measured: Mapping[Cell, Values], output: Path, scale: Scale = FULL) -> Path:
@@ -57,7 +59,10 @@ def remake_page(output: Path) -> Path:
         raise StoreError(f"there is no run in {output}: {path} is missing")
     old = _settings_in(path)
     new = settings_of(SCALES.get(old[SCALE], FULL))
-    _write(path, _csv(("what", "how"), (new | {SCALE: old[SCALE], CODE: old.get(CODE, new[CODE])}).items()))
+    _write(
+        path,
+        _csv(("what", "how"), (new | {SCALE: old[SCALE], CODE: old.get(CODE, new[CODE])}).items()),
+    )
     return write_page(output)
 
 
@@ -79,7 +84,11 @@ def write_page(output: Path) -> Path:
 def tables_in(folder: Path) -> dict[str, list[FigureRow]]:
     """The figures whose csv files are there."""
     paths = {figure.name: folder / f"{figure.name}.csv" for figure in figures()}
-    return {name: from_csv(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.is_file()}
+    return {
+        name: from_csv(path.read_text(encoding="utf-8"))
+        for name, path in paths.items()
+        if path.is_file()
+    }
 
 
 def _settings_in(path: Path) -> dict[str, str]:

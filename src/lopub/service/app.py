@@ -39,12 +39,16 @@ def app_of(collector: Collector) -> ASGIApp:
     management = management_app(collector, {LopubError: told, HTTPException: told, Exception: told})
     ingest = Route(PATH, Ingest(collector))
     routes = [ingest, *page_routes(collector)]
-    return CrossOrigin(Router(routes, redirect_slashes=False, default=management, lifespan=lifespan))
+    return CrossOrigin(
+        Router(routes, redirect_slashes=False, default=management, lifespan=lifespan)
+    )
 
 
 def _methods(management: FastAPI, request: Request) -> list[str]:
     """What may be asked of an address, whichever route answers it."""
-    met = [route for route in management.routes if route.matches(request.scope)[0] is not Match.NONE]
+    met = [
+        route for route in management.routes if route.matches(request.scope)[0] is not Match.NONE
+    ]
     return sorted({method for route in met for method in getattr(route, "methods", None) or ()})
 
 

@@ -16,7 +16,17 @@ from sqlalchemy import Connection, Table, func, select
 from lopub.collection.progress import Progress, silent
 from lopub.errors import StoreError
 from lopub.files import sha256_of, whole_file
-from lopub.service.rows import FIRST, audit, campaigns, drafts, goals, refusals, reports, tallies, tokens
+from lopub.service.rows import (
+    FIRST,
+    audit,
+    campaigns,
+    drafts,
+    goals,
+    refusals,
+    reports,
+    tallies,
+    tokens,
+)
 from lopub.service.sqlite_store import SqliteStore
 from lopub.service.store import ReportStore
 
@@ -32,7 +42,9 @@ SEALED = 0x4C6F5075
 """The application id of a backup that has a seal; those of older versions have neither."""
 
 
-def backup(store: ReportStore, path: Path, *, force: bool = False, progress: Progress | None = None) -> int:
+def backup(
+    store: ReportStore, path: Path, *, force: bool = False, progress: Progress | None = None
+) -> int:
     """Write one state of a store to a file that only its owner can read, while the collector goes on; how many reports."""
     with whole_file(path, force=force, mode=0o600) as part:
         target = SqliteStore(part)
@@ -86,7 +98,9 @@ def restore(path: Path, store: ReportStore, *, progress: Progress | None = None)
         try:
             with source.reading() as state, store.writing() as sink:
                 if sink.execute(select(func.count()).select_from(campaigns)).scalar():
-                    raise StoreError(f"database {store.name} has campaigns already; restore into an empty one")
+                    raise StoreError(
+                        f"database {store.name} has campaigns already; restore into an empty one"
+                    )
                 return _filled(state, sink, progress or silent)
         finally:
             source.close()
@@ -94,7 +108,9 @@ def restore(path: Path, store: ReportStore, *, progress: Progress | None = None)
 
 def _filled(source: Connection, sink: Connection, progress: Progress) -> int:
     n_reports = _copy(source, sink, progress)
-    if sink.dialect.name == "postgresql":  # numbers were given, not drawn: the next one drawn must be a new one
+    if (
+        sink.dialect.name == "postgresql"
+    ):  # numbers were given, not drawn: the next one drawn must be a new one
         for table in (campaigns, audit):
             last = select(func.coalesce(func.max(table.c.number), 0) + 1).scalar_subquery()
             sink.execute(select(func.setval(f"{table.name}_number_seq", last, False)))
@@ -112,7 +128,10 @@ def _check(path: Path) -> None:
             if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 raise damaged
             (application_id,) = connection.execute("PRAGMA application_id").fetchone()
-            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            tables = {
+                row[0]
+                for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            }
         finally:
             connection.close()
     except sqlite3.DatabaseError:

@@ -29,7 +29,11 @@ async def body_of(scope: Scope, receive: Receive, *, most: int, seconds: float) 
                 if not message.get("more_body", False):
                     return b"".join(parts)
     except TimeoutError:
-        raise Problem(Kind.SLOW_BODY, f"the body did not arrive within {seconds} seconds", {"Connection": "close"}) from None
+        raise Problem(
+            Kind.SLOW_BODY,
+            f"the body did not arrive within {seconds} seconds",
+            {"Connection": "close"},
+        ) from None
 
 
 def _too_large(most: int) -> Problem:

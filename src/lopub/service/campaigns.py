@@ -93,7 +93,9 @@ def _day(slot: int | None) -> date | None:
     return None if slot is None else day_at(slot)
 
 
-def open_campaign(store: ReportStore, campaign: Campaign, *, grace_days: int = GRACE_DAYS) -> tuple[Entry, bool]:
+def open_campaign(
+    store: ReportStore, campaign: Campaign, *, grace_days: int = GRACE_DAYS
+) -> tuple[Entry, bool]:
     """The campaign, taking reports from now on; and whether it is new. A closed one stays closed, an open one keeps its day."""
     if not 0 <= grace_days <= GRACE_DAYS:
         raise DomainError(f"grace_days must lie in 0..{GRACE_DAYS}, got {grace_days}")
@@ -101,7 +103,9 @@ def open_campaign(store: ReportStore, campaign: Campaign, *, grace_days: int = G
     closes = min(schedule.last_slot + grace_days, LAST_SLOT) if schedule else None
     values = {"id": bytes.fromhex(campaign.id), "body": campaign.canonical_bytes, "closes": closes}
     with store.writing() as connection:
-        inserted = store.upsert(campaigns).values(values).on_conflict_do_nothing(index_elements=["id"])
+        inserted = (
+            store.upsert(campaigns).values(values).on_conflict_do_nothing(index_elements=["id"])
+        )
         is_new = connection.execute(inserted.returning(campaigns.c.number)).first() is not None
         entry = _entry(store, connection, campaign.id, campaign)
         if entry.closed is not None:
@@ -114,7 +118,11 @@ def close_campaign(store: ReportStore, campaign_id: str) -> Entry:
     with store.writing() as connection:
         if _entry(store, connection, campaign_id).closed is None:
             chosen = campaigns.c.id == bytes.fromhex(campaign_id)
-            connection.execute(update(campaigns).where(chosen, campaigns.c.closed.is_(None)).values(closed=store.today()))
+            connection.execute(
+                update(campaigns)
+                .where(chosen, campaigns.c.closed.is_(None))
+                .values(closed=store.today())
+            )
         return _entry(store, connection, campaign_id)
 
 
@@ -132,8 +140,12 @@ def all_campaigns(store: ReportStore) -> list[Entry]:
     return sorted(entries, key=lambda entry: (entry.campaign.terms.name, entry.campaign.id))
 
 
-def _entry(store: ReportStore, connection: Connection, campaign_id: str, campaign: Campaign | None = None) -> Entry:
-    row = connection.execute(select(campaigns).where(campaigns.c.id == bytes.fromhex(campaign_id))).one_or_none()
+def _entry(
+    store: ReportStore, connection: Connection, campaign_id: str, campaign: Campaign | None = None
+) -> Entry:
+    row = connection.execute(
+        select(campaigns).where(campaigns.c.id == bytes.fromhex(campaign_id))
+    ).one_or_none()
     if row is None:
         raise NoCampaign(f"there is no campaign {campaign_id[:16]}… here")
     return _from_row(store, row, campaign)
@@ -173,12 +185,16 @@ def withdraw(store: ReportStore, entry: Entry, hashed_id: bytes) -> bool:
             raise _closed(entry)
         slot = _emptied(store, connection, entry.number, hashed_id)
         if slot != WITHDRAWN:  # as it was before
-            changed = {(entry.number, WITHDRAWN): 1} | ({} if slot is None else {(entry.number, slot): -1})
+            changed = {(entry.number, WITHDRAWN): 1} | (
+                {} if slot is None else {(entry.number, slot): -1}
+            )
             store.count(connection, tallies, changed)
         return slot != WITHDRAWN
 
 
-def _emptied(store: ReportStore, connection: Connection, number: int, hashed_id: bytes) -> int | None:
+def _emptied(
+    store: ReportStore, connection: Connection, number: int, hashed_id: bytes
+) -> int | None:
     """Leave a name without content; the slot of what it named, None where that was nothing."""
     name = {"campaign": number, "hash": hashed_id}
     empty = store.upsert(reports).values(**name, slot=None, content=None).on_conflict_do_nothing()
@@ -198,7 +214,9 @@ def tally(store: ReportStore, entry: Entry) -> Tally:
     if entry.campaign.terms.repeat is not None:
         found = replace(found, slots={slot: n for slot, n in found.slots.items() if n >= needed})
     if found.n_reports < needed:
-        raise TooFewReports(f"campaign {entry.campaign.id[:16]}… shows its counts from {needed:,} reports on")
+        raise TooFewReports(
+            f"campaign {entry.campaign.id[:16]}… shows its counts from {needed:,} reports on"
+        )
     return found
 
 
@@ -207,12 +225,17 @@ def hides_a_round(store: ReportStore, entry: Entry) -> bool:
     if entry.campaign.terms.repeat is None:
         return False
     with store.reading() as connection:
-        return any(n < entry.campaign.terms.min_reports for n in _tally(connection, entry.number).slots.values())
+        return any(
+            n < entry.campaign.terms.min_reports
+            for n in _tally(connection, entry.number).slots.values()
+        )
 
 
 def _tally(connection: Connection, number: int) -> Tally:
     slot = tallies.c.slot
-    counted = connection.execute(select(slot, tallies.c.n).where(tallies.c.campaign == number).order_by(slot)).all()
+    counted = connection.execute(
+        select(slot, tallies.c.n).where(tallies.c.campaign == number).order_by(slot)
+    ).all()
     by_slot = {row[0]: row[1] for row in counted if row[1]}
     n_withdrawn = by_slot.pop(WITHDRAWN, 0)
     return Tally(slots=by_slot, refused=refused_of(connection, number), n_withdrawn=n_withdrawn)
@@ -225,7 +248,9 @@ def withdrawn_of(connection: Connection, number: int) -> int:
 
 def refused_of(connection: Connection, number: int) -> Mapping[Reason, int]:
     """How many reports of a campaign were refused, by reason."""
-    rows = connection.execute(select(refusals.c.reason, refusals.c.n).where(refusals.c.campaign == number)).all()
+    rows = connection.execute(
+        select(refusals.c.reason, refusals.c.n).where(refusals.c.campaign == number)
+    ).all()
     return {Reason(reason): n for reason, n in sorted(rows)}
 
 
@@ -234,7 +259,9 @@ def overdue(store: ReportStore) -> Iterator[Entry]:
     will ask for them again."""
     is_closed = or_(campaigns.c.closed.is_not(None), campaigns.c.closes < store.today())
     with store.reading() as connection:
-        rows = connection.execute(select(campaigns).where(campaigns.c.erased.is_(None), is_closed)).all()
+        rows = connection.execute(
+            select(campaigns).where(campaigns.c.erased.is_(None), is_closed)
+        ).all()
     for row in rows:
         entry = _from_row(store, row, Campaign.from_bytes(row.body))
         if entry.last_kept is not None and store.today() > entry.last_kept:
@@ -251,5 +278,7 @@ def erase(store: ReportStore, entry: Entry) -> int:
         connection.execute(delete(tallies).where(tallies.c.campaign == entry.number))
     store.scrub()
     with store.writing() as connection:
-        connection.execute(update(campaigns).where(campaigns.c.number == entry.number).values(erased=store.today()))
+        connection.execute(
+            update(campaigns).where(campaigns.c.number == entry.number).values(erased=store.today())
+        )
     return n

@@ -35,13 +35,20 @@ class Collector:
     def __init__(self, settings: CollectorSettings, store: ReportStore) -> None:
         self.settings, self.store = settings, store
         self.metrics = Metrics()
-        self.writer = Writer(store, self.metrics, most_waiting=settings.queue_reports, connections=settings.connections)
+        self.writer = Writer(
+            store,
+            self.metrics,
+            most_waiting=settings.queue_reports,
+            connections=settings.connections,
+        )
         self._known: OrderedDict[str, Entry] = OrderedDict()
 
     async def start(self) -> None:
         """Begin to write reports, to delete those whose retention is over, and to give free memory back."""
         self.writer.start()
-        self._beside = [asyncio.create_task(work) for work in (self._keep_promises(), _keep_memory_small())]
+        self._beside = [
+            asyncio.create_task(work) for work in (self._keep_promises(), _keep_memory_small())
+        ]
 
     async def stop(self) -> None:
         """End all three, after what waits has been written."""
@@ -67,7 +74,9 @@ class Collector:
             self._known.move_to_end(campaign_id)
             return known
         if not CAMPAIGN_ID.fullmatch(campaign_id):
-            raise NoCampaign("a campaign is named by the 64 hexadecimal digits of its id, small letters")
+            raise NoCampaign(
+                "a campaign is named by the 64 hexadecimal digits of its id, small letters"
+            )
         return self.remember(await run_in_threadpool(find_campaign, self.store, campaign_id))
 
     async def open_entry(self, campaign_id: str) -> Entry:
@@ -81,7 +90,9 @@ class Collector:
         """That the campaign is closed; what was known of it is forgotten."""
         if entry.closed is None:
             self._known.pop(entry.campaign.id, None)
-        return CampaignClosed(f"campaign {entry.campaign.id[:16]}… is closed; it takes no more reports or withdrawals")
+        return CampaignClosed(
+            f"campaign {entry.campaign.id[:16]}… is closed; it takes no more reports or withdrawals"
+        )
 
     def remember(self, entry: Entry) -> Entry:
         """Keep a campaign at hand, in place of the one not used for longest where there are too many."""
@@ -115,7 +126,9 @@ def erase_overdue(store: ReportStore) -> None:
     was exported of them, and the certificate, is left to a worker."""
     for entry in overdue(store):
         erase(store, entry)
-        ask(store, "delete", entry.campaign.id)  # after it: a worker that erased at the same time could be in its way
+        ask(
+            store, "delete", entry.campaign.id
+        )  # after it: a worker that erased at the same time could be in its way
         tell("retention is over: reports were deleted", campaign=entry.campaign.id[:16])
 
 

@@ -29,7 +29,9 @@ class CrossOrigin:
         shared = _SHARED.fullmatch(scope["path"]) if scope["type"] == "http" else None
         if shared is None:
             await self._app(scope, receive, send)
-        elif scope["method"] == "OPTIONS" and any(name == b"access-control-request-method" for name, _ in scope["headers"]):
+        elif scope["method"] == "OPTIONS" and any(
+            name == b"access-control-request-method" for name, _ in scope["headers"]
+        ):
             await _permission("POST" if shared[1] else "GET")(scope, receive, send)
         else:
             await self._app(scope, receive, _permitting(send))

@@ -35,5 +35,7 @@ def _postgres(url: URL) -> ReportStore:
     try:
         from lopub.service.postgres_store import PostgresStore  # loads its driver
     except ImportError:
-        raise StoreError("PostgreSQL needs psycopg; install it with: pip install 'lopub[service]'") from None
+        raise StoreError(
+            "PostgreSQL needs psycopg; install it with: pip install 'lopub[service]'"
+        ) from None
     return PostgresStore(url)

@@ -67,7 +67,10 @@ def tallied(entry: Entry, tally: Tally) -> Tallied:
     return Tallied(
         id=entry.campaign.id,
         reports=tally.n_reports,
-        slots=[SlotCount(day=str(day_at(slot)), slot=slot, reports=n) for slot, n in tally.slots.items()],
+        slots=[
+            SlotCount(day=str(day_at(slot)), slot=slot, reports=n)
+            for slot, n in tally.slots.items()
+        ],
         refused={str(reason): n for reason, n in tally.refused.items()},
         withdrawn=tally.n_withdrawn,
     )

@@ -31,9 +31,17 @@ EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 class Door:
     """A listening socket, and whoever was turned away from it and still reads why."""
 
-    def __init__(self, listening: socket.socket, places: Places, answer: bytes, *, most: int, seconds: float) -> None:
+    def __init__(
+        self, listening: socket.socket, places: Places, answer: bytes, *, most: int, seconds: float
+    ) -> None:
         """answer: what those are told for whom there is no place. most: how many may be reading it, and seconds for how long."""
-        self._listening, self._places, self._answer, self._most, self._seconds = listening, places, answer, most, seconds
+        self._listening, self._places, self._answer, self._most, self._seconds = (
+            listening,
+            places,
+            answer,
+            most,
+            seconds,
+        )
         self._leaving: deque[tuple[float, socket.socket]] = deque()
         self._coming: set[asyncio.Task[object]] = set()
         self._is_watched = False
@@ -74,7 +82,9 @@ class Door:
                 self._turn_away(guest)
 
     def _let_in(self, guest: socket.socket) -> None:
-        task: asyncio.Task[object] = self._loop.create_task(self._loop.connect_accepted_socket(self._protocol, guest))
+        task: asyncio.Task[object] = self._loop.create_task(
+            self._loop.connect_accepted_socket(self._protocol, guest)
+        )
         self._coming.add(task)
         task.add_done_callback(partial(self._came, guest))
 

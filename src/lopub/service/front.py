@@ -47,22 +47,38 @@ def docs_page(description: Mapping[str, Any]) -> Response:
 
 
 def _page(template: str, **context: Any) -> Response:
-    from lopub.pages.templating import rendered  # loads Jinja, which a collector that was killed should not wait for
+    from lopub.pages.templating import (
+        rendered,
+    )  # loads Jinja, which a collector that was killed should not wait for
 
-    return Response(rendered(template, TEMPLATES, "en", **context), media_type="text/html", headers=HEADERS)
+    return Response(
+        rendered(template, TEMPLATES, "en", **context), media_type="text/html", headers=HEADERS
+    )
 
 
 def described_routes(description: Mapping[str, Any]) -> Iterator[Described]:
     """The routes of an OpenAPI description."""
     for path, methods in description["paths"].items():
         for method, operation in methods.items():
-            answers = {status: answer["description"] for status, answer in operation["responses"].items()}
-            yield Described(method.upper(), path, operation.get("description", ""), command_of(method, path, operation), answers)
+            answers = {
+                status: answer["description"] for status, answer in operation["responses"].items()
+            }
+            yield Described(
+                method.upper(),
+                path,
+                operation.get("description", ""),
+                command_of(method, path, operation),
+                answers,
+            )
 
 
 def command_of(method: str, path: str, operation: Mapping[str, Any]) -> str:
     """How curl asks a route. ID and TOKEN stand for what only the reader knows."""
-    parts = ["curl", *([] if method == "get" else [f"-X {method.upper()}"]), f"https://COLLECTOR{path.replace('{id}', 'ID')}"]
+    parts = [
+        "curl",
+        *([] if method == "get" else [f"-X {method.upper()}"]),
+        f"https://COLLECTOR{path.replace('{id}', 'ID')}",
+    ]
     if operation.get("security"):
         parts.append("-H 'Authorization: Bearer TOKEN'")
     return " ".join([*parts, *([body] if (body := BODIES.get((method, path))) else [])])

@@ -38,8 +38,15 @@ class _Waiting(NamedTuple):
 class Writer:
     """A bounded queue in front of a store. Belongs to one event loop, in which `write` is called."""
 
-    def __init__(self, store: ReportStore, metrics: Metrics, *, most_waiting: int, connections: int) -> None:
-        self._store, self._metrics, self._most_waiting, self._connections = store, metrics, most_waiting, connections
+    def __init__(
+        self, store: ReportStore, metrics: Metrics, *, most_waiting: int, connections: int
+    ) -> None:
+        self._store, self._metrics, self._most_waiting, self._connections = (
+            store,
+            metrics,
+            most_waiting,
+            connections,
+        )
         self._queue: deque[_Waiting] = deque()
         self._wake = threading.Condition()
         self._stopping = False
@@ -64,13 +71,19 @@ class Writer:
             self._wake.notify()
         self._thread.join(seconds)
         if self._thread.is_alive():
-            tell("the store did not answer; what waits was not acknowledged, and will be sent again", logging.WARNING)
+            tell(
+                "the store did not answer; what waits was not acknowledged, and will be sent again",
+                logging.WARNING,
+            )
 
     def is_crowded(self) -> bool:
         """Whether whoever comes with reports is to be told to come again, before they are read: what is spent on reading them is
         missing for those that wait."""
         n_requests = self._n_requests + self._n_let_by
-        return self.n_waiting >= NEARLY_FULL * self._most_waiting or n_requests >= MOSTLY_TAKEN * self._connections
+        return (
+            self.n_waiting >= NEARLY_FULL * self._most_waiting
+            or n_requests >= MOSTLY_TAKEN * self._connections
+        )
 
     def expect(self) -> None:
         """One more request was let by. A turn of the event loop may read a thousand of them before the first gets here; each that
@@ -101,7 +114,9 @@ class Writer:
     def _run(self) -> None:
         while group := self._gathered():
             try:
-                outcomes: Sequence[Outcome] | LopubError = self._written([waiting.submission for waiting in group])
+                outcomes: Sequence[Outcome] | LopubError = self._written(
+                    [waiting.submission for waiting in group]
+                )
             except LopubError as error:
                 outcomes = problem_of(error)
             except Exception:
@@ -128,7 +143,9 @@ class Writer:
         except LopubError as error:
             self._metrics.failed_to_write(problem_of(error).kind.slug)
             if not self._failing:
-                tell("the store refuses commits", logging.ERROR, problem=problem_of(error).kind.slug)
+                tell(
+                    "the store refuses commits", logging.ERROR, problem=problem_of(error).kind.slug
+                )
             self._failing = True
             raise
         if self._failing:

@@ -26,7 +26,11 @@ class Imported:
 
 
 def import_reports(
-    store: ReportStore, entry: Entry, batches: Iterable[ReportBatch], *, progress: Progress | None = None
+    store: ReportStore,
+    entry: Entry,
+    batches: Iterable[ReportBatch],
+    *,
+    progress: Progress | None = None,
 ) -> Imported:
     """Keep all reports, group by group. progress: told after each group how many were read."""
     told = progress or silent
@@ -35,7 +39,9 @@ def import_reports(
     for submission in _submissions(entry, batches):
         written = store.write([submission])
         if written.outcomes[0].closed:
-            raise CampaignClosed(f"campaign {entry.campaign.id[:16]}… is closed; it takes no more reports")
+            raise CampaignClosed(
+                f"campaign {entry.campaign.id[:16]}… is closed; it takes no more reports"
+            )
         n_accepted, n_replayed = n_accepted + written.n_accepted, n_replayed + written.n_replayed
         refused.update(written.refused)
         n_read += len(submission.rows)
@@ -47,13 +53,17 @@ def _submissions(entry: Entry, batches: Iterable[ReportBatch]) -> Iterable[Submi
     for batch in batches:
         batch, refused = _in_time(batch, entry)
         for start in range(0, max(1, len(batch)), GROUP_REPORTS):
-            yield Submission(entry.number, _rows(batch[start : start + GROUP_REPORTS], entry.number), refused)
+            yield Submission(
+                entry.number, _rows(batch[start : start + GROUP_REPORTS], entry.number), refused
+            )
             refused = {}
 
 
 def _in_time(batch: ReportBatch, entry: Entry) -> tuple[ReportBatch, Mapping[Reason, int]]:
     """The reports that come at the time of their rounds; and how many others are refused, for this or another reason."""
-    wrong = np.isin(batch.slots, [slot for slot in np.unique(batch.slots).tolist() if entry.untimely(slot)])
+    wrong = np.isin(
+        batch.slots, [slot for slot in np.unique(batch.slots).tolist() if entry.untimely(slot)]
+    )
     if not wrong.any():
         return batch, batch.refused
     return batch[~wrong], Counter(batch.refused) + Counter({Reason.SLOT: int(wrong.sum())})
@@ -62,6 +72,11 @@ def _in_time(batch: ReportBatch, entry: Entry) -> tuple[ReportBatch, Mapping[Rea
 def _rows(batch: ReportBatch, number: int) -> list[StoredReport]:
     ids, masks, slots = batch.whole_ids, batch.masks, batch.slots.tolist()
     return [
-        StoredReport(number, hashlib.sha256(ids[i].tobytes()).digest(), slots[i], masks[i].tobytes() + batch.payloads.string(i))
+        StoredReport(
+            number,
+            hashlib.sha256(ids[i].tobytes()).digest(),
+            slots[i],
+            masks[i].tobytes() + batch.payloads.string(i),
+        )
         for i in range(len(batch))
     ]

@@ -39,7 +39,9 @@ class Ingest:
         except asyncio.CancelledError:  # the collector stops, and waits no longer for the store
             response = document(crowded())
         except LopubError as error:
-            problem = problem_of(error).with_traceback(None)  # which would hold the body until cycles are collected
+            problem = problem_of(error).with_traceback(
+                None
+            )  # which would hold the body until cycles are collected
             self._collector.metrics.told(problem.kind.slug)
             response = document(problem)
         await response(scope, receive, send)
@@ -52,7 +54,9 @@ class Ingest:
         if self._collector.writer.is_crowded():
             raise crowded()
         most = self._settings.request_reports
-        body = await body_of(scope, receive, most=self._settings.body_bytes, seconds=self._settings.receive_seconds)
+        body = await body_of(
+            scope, receive, most=self._settings.body_bytes, seconds=self._settings.receive_seconds
+        )
         if len(body) > LONG_BODY:
             async with self._reading:
                 arrival = await run_in_threadpool(arrival_of, body, media_type, entry, most=most)

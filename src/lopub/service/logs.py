@@ -24,7 +24,9 @@ class JsonLines(logging.Formatter):
         if record.exc_info and record.exc_info[0] is not None:
             members["exception"] = record.exc_info[0].__name__
             frames = traceback.extract_tb(record.exc_info[2])
-            members["at"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-8:]]
+            members["at"] = [
+                f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-8:]
+            ]
         return json.dumps(members)
 
 

@@ -16,14 +16,29 @@ from lopub.contract.canonical import LONGEST_FILE
 from lopub.contract.report import ID_BYTES, JSON_TYPE, base64url
 from lopub.errors import CampaignClosed
 from lopub.service.bodies import body_of, media_type_of
-from lopub.service.campaigns import Entry, all_campaigns, close_campaign, open_campaign, tally, withdraw
+from lopub.service.campaigns import (
+    Entry,
+    all_campaigns,
+    close_campaign,
+    open_campaign,
+    tally,
+    withdraw,
+)
 from lopub.service.collector import Collector
 from lopub.service.console.keeping import record
 from lopub.service.documents import Campaigns, CampaignState, Tallied, state_of, tallied
 from lopub.service.front import docs_page, front_page
 from lopub.service.metrics import CONTENT_TYPE
 from lopub.service.migrating import version_of
-from lopub.service.openapi import CAMPAIGN_BODY, CAMPAIGN_FILE, CLOSE_BODY, METRICS, WITHDRAWAL_BODY, described, problems
+from lopub.service.openapi import (
+    CAMPAIGN_BODY,
+    CAMPAIGN_FILE,
+    CLOSE_BODY,
+    METRICS,
+    WITHDRAWAL_BODY,
+    described,
+    problems,
+)
 from lopub.service.problems import Kind, Problem
 from lopub.service.rows import SCHEMA
 from lopub.service.store import ReportStore
@@ -59,22 +74,34 @@ def management_app(collector: Collector, handlers: dict[Any, Any]) -> FastAPI:
 def _allowed(collector: Collector, scope: str) -> Any:
     """A dependency that lets through whoever brings a token of this scope."""
 
-    async def check(request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> None:
+    async def check(
+        request: Request,
+        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    ) -> None:
         grant = None
         if credentials is not None:
             grant = await run_in_threadpool(grant_of, collector.store, credentials.credentials)
         if grant is None or grant.expired:
-            said = "the token has expired" if grant else "this needs a token that the collector knows"
+            said = (
+                "the token has expired" if grant else "this needs a token that the collector knows"
+            )
             raise Problem(Kind.UNAUTHORIZED, f"{said}; `lopub token new` makes one")
         if not grant.allows(scope):
-            raise Problem(Kind.FORBIDDEN, f"this needs a token of scope {scope}, and this one has scope {grant.scope}")
+            raise Problem(
+                Kind.FORBIDDEN,
+                f"this needs a token of scope {scope}, and this one has scope {grant.scope}",
+            )
         request.state.who = grant.name
 
     return Depends(check)
 
 
 def _add_public(app: FastAPI, collector: Collector) -> None:
-    @app.get("/campaigns/{id}", responses=CAMPAIGN_FILE | problems(Kind.UNKNOWN_CAMPAIGN, *STORE), response_class=Response)
+    @app.get(
+        "/campaigns/{id}",
+        responses=CAMPAIGN_FILE | problems(Kind.UNKNOWN_CAMPAIGN, *STORE),
+        response_class=Response,
+    )
     async def campaign(id: str, request: Request) -> Response:
         """The canonical bytes of a campaign; their SHA-256 is its id."""
         entry = await collector.entry(id)
@@ -85,18 +112,35 @@ def _add_public(app: FastAPI, collector: Collector) -> None:
 
 
 def _add_withdrawals(app: FastAPI, collector: Collector) -> None:
-    kinds = (Kind.MALFORMED, Kind.UNKNOWN_CAMPAIGN, Kind.SLOW_BODY, Kind.CLOSED, Kind.TOO_LARGE, Kind.MEDIA_TYPE, *STORE)
+    kinds = (
+        Kind.MALFORMED,
+        Kind.UNKNOWN_CAMPAIGN,
+        Kind.SLOW_BODY,
+        Kind.CLOSED,
+        Kind.TOO_LARGE,
+        Kind.MEDIA_TYPE,
+        *STORE,
+    )
 
-    @app.post("/campaigns/{id}/withdrawals", status_code=204, responses=problems(*kinds), openapi_extra=WITHDRAWAL_BODY)
+    @app.post(
+        "/campaigns/{id}/withdrawals",
+        status_code=204,
+        responses=problems(*kinds),
+        openapi_extra=WITHDRAWAL_BODY,
+    )
     async def withdrawal(id: str, request: Request) -> Response:
         """Withdraw a report by its id, while the campaign is open. Whoever has the id may."""
         entry = await collector.open_entry(id)
         if media_type_of(request.scope) != JSON_TYPE:
             raise Problem(Kind.MEDIA_TYPE, f"a withdrawal comes as {JSON_TYPE}")
         seconds = collector.settings.receive_seconds
-        report_id = _report_id(await body_of(request.scope, request.receive, most=LONGEST_WITHDRAWAL, seconds=seconds))
+        report_id = _report_id(
+            await body_of(request.scope, request.receive, most=LONGEST_WITHDRAWAL, seconds=seconds)
+        )
         try:
-            is_new = await run_in_threadpool(withdraw, collector.store, entry, hashlib.sha256(report_id).digest())
+            is_new = await run_in_threadpool(
+                withdraw, collector.store, entry, hashlib.sha256(report_id).digest()
+            )
         except CampaignClosed:
             raise collector.closed(entry) from None
         if is_new:
@@ -113,7 +157,10 @@ def _report_id(body: bytes) -> bytes:
             return report_id
     except ValueError:
         pass
-    raise Problem(Kind.MALFORMED, f'a withdrawal is {{"id": …}} with the report\'s {ID_BYTES} bytes of id as base64url')
+    raise Problem(
+        Kind.MALFORMED,
+        f'a withdrawal is {{"id": …}} with the report\'s {ID_BYTES} bytes of id as base64url',
+    )
 
 
 def _member(body: bytes, name: str) -> str:
@@ -132,7 +179,9 @@ def _add_managed(app: FastAPI, collector: Collector) -> None:
     @app.get("/campaigns", dependencies=read, responses=problems(*TOKEN))
     async def campaigns() -> Campaigns:
         """Every campaign, open or closed."""
-        return Campaigns(campaigns=[state_of(entry) for entry in await run_in_threadpool(all_campaigns, store)])
+        return Campaigns(
+            campaigns=[state_of(entry) for entry in await run_in_threadpool(all_campaigns, store)]
+        )
 
     @app.put(
         "/campaigns/{id}",
@@ -140,7 +189,14 @@ def _add_managed(app: FastAPI, collector: Collector) -> None:
         openapi_extra=CAMPAIGN_BODY,
         responses=NEW
         | problems(
-            Kind.SLOW_BODY, Kind.CLOSED, Kind.TOO_LARGE, Kind.MALFORMED, Kind.MEDIA_TYPE, Kind.WRONG_CAMPAIGN, *TOKEN, *STORE
+            Kind.SLOW_BODY,
+            Kind.CLOSED,
+            Kind.TOO_LARGE,
+            Kind.MALFORMED,
+            Kind.MEDIA_TYPE,
+            Kind.WRONG_CAMPAIGN,
+            *TOKEN,
+            *STORE,
         ),
     )
     async def opened(id: str, request: Request, response: Response) -> CampaignState:
@@ -151,7 +207,9 @@ def _add_managed(app: FastAPI, collector: Collector) -> None:
         """
         if media_type_of(request.scope) != JSON_TYPE:
             raise Problem(Kind.MEDIA_TYPE, f"a campaign comes as {JSON_TYPE}")
-        body = await body_of(request.scope, request.receive, most=LONGEST_FILE, seconds=settings.receive_seconds)
+        body = await body_of(
+            request.scope, request.receive, most=LONGEST_FILE, seconds=settings.receive_seconds
+        )
         campaign = await run_in_threadpool(Campaign.from_bytes, body, expected_id=id)
         entry, is_new = await run_in_threadpool(_opened, collector, campaign, request.state.who)
         response.status_code = 201 if is_new else 200
@@ -162,7 +220,13 @@ def _add_managed(app: FastAPI, collector: Collector) -> None:
         dependencies=manage,
         openapi_extra=CLOSE_BODY,
         responses=problems(
-            Kind.UNKNOWN_CAMPAIGN, Kind.MALFORMED, Kind.SLOW_BODY, Kind.TOO_LARGE, Kind.WRONG_CAMPAIGN, *TOKEN, *STORE
+            Kind.UNKNOWN_CAMPAIGN,
+            Kind.MALFORMED,
+            Kind.SLOW_BODY,
+            Kind.TOO_LARGE,
+            Kind.WRONG_CAMPAIGN,
+            *TOKEN,
+            *STORE,
         ),
     )
     async def closed(id: str, request: Request) -> CampaignState:
@@ -171,9 +235,17 @@ def _add_managed(app: FastAPI, collector: Collector) -> None:
         It cannot be undone, so the body says the id once more: `{"id": …}`.
         """
         await collector.entry(id)
-        body = await body_of(request.scope, request.receive, most=LONGEST_WITHDRAWAL, seconds=settings.receive_seconds)
+        body = await body_of(
+            request.scope,
+            request.receive,
+            most=LONGEST_WITHDRAWAL,
+            seconds=settings.receive_seconds,
+        )
         if _member(body, "id") != id:
-            raise Problem(Kind.WRONG_CAMPAIGN, 'closing cannot be undone; say which campaign once more, as {"id": …} in the body')
+            raise Problem(
+                Kind.WRONG_CAMPAIGN,
+                'closing cannot be undone; say which campaign once more, as {"id": …} in the body',
+            )
         entry = await run_in_threadpool(_closed, store, id, request.state.who)
         return state_of(collector.remember(entry))
 
@@ -190,7 +262,9 @@ def _add_managed(app: FastAPI, collector: Collector) -> None:
 
 def _opened(collector: Collector, campaign: Campaign, who: str) -> tuple[Entry, bool]:
     """A campaign that is open now, and whether it is new; then it is written down."""
-    entry, is_new = open_campaign(collector.store, campaign, grace_days=collector.settings.grace_days)
+    entry, is_new = open_campaign(
+        collector.store, campaign, grace_days=collector.settings.grace_days
+    )
     if is_new:
         record(collector.store, who, "campaign opened", campaign.id)
     return entry, is_new
@@ -213,7 +287,10 @@ def _add_operations(app: FastAPI, collector: Collector) -> None:
     async def ready() -> dict[str, str]:
         """That the store can be reached, and its schema is the right one."""
         if await run_in_threadpool(_schema, collector) != SCHEMA:
-            raise Problem(Kind.UNAVAILABLE, "the store's schema is not the one that this collector was started with")
+            raise Problem(
+                Kind.UNAVAILABLE,
+                "the store's schema is not the one that this collector was started with",
+            )
         return {"status": "ready"}
 
     if collector.settings.console:
@@ -222,7 +299,9 @@ def _add_operations(app: FastAPI, collector: Collector) -> None:
     @app.get("/metrics", response_class=PlainTextResponse, responses=METRICS)
     async def metrics() -> Response:
         """Counters for Prometheus."""
-        return Response(collector.metrics.text(n_waiting=collector.writer.n_waiting), media_type=CONTENT_TYPE)
+        return Response(
+            collector.metrics.text(n_waiting=collector.writer.n_waiting), media_type=CONTENT_TYPE
+        )
 
 
 def _add_pages(app: FastAPI) -> None:

@@ -36,13 +36,17 @@ class Metrics:
     @property
     def n_accepted(self) -> int:
         """Of campaigns, and of rounds, that have min_reports since this process started; at least so many."""
-        return sum(n for (number, _), n in self._accepted.items() if n >= self._terms[number].min_reports)
+        return sum(
+            n for (number, _), n in self._accepted.items() if n >= self._terms[number].min_reports
+        )
 
     def wrote(self, written: Written) -> None:
         """A group of reports was committed."""
         with self._lock:
             for (number, slot), n in written.accepted.items():
-                if terms := self._terms.get(number):  # else nobody knows from how many on it may be told
+                if terms := self._terms.get(
+                    number
+                ):  # else nobody knows from how many on it may be told
                     self._accepted[number, slot if terms.repeat else None] += n
             self.n_replayed += written.n_replayed
             self.refused.update(written.refused)
@@ -68,17 +72,37 @@ class Metrics:
             return "\n".join(self._lines(n_waiting)) + "\n"
 
     def _lines(self, n_waiting: int) -> Iterator[str]:
-        yield from _described("lopub_reports_total", "counter", "Reports that were kept, from min_reports on, or came again.")
+        yield from _described(
+            "lopub_reports_total",
+            "counter",
+            "Reports that were kept, from min_reports on, or came again.",
+        )
         yield f'lopub_reports_total{{outcome="accepted"}} {self.n_accepted}'
         yield f'lopub_reports_total{{outcome="replayed"}} {self.n_replayed}'
-        yield from _described("lopub_refused_total", "counter", "Reports that were refused, by reason.")
-        yield from (f'lopub_refused_total{{reason="{reason}"}} {self.refused[reason]}' for reason in Reason)
-        yield from _described("lopub_withdrawals_total", "counter", "Reports that were withdrawn, each once.")
+        yield from _described(
+            "lopub_refused_total", "counter", "Reports that were refused, by reason."
+        )
+        yield from (
+            f'lopub_refused_total{{reason="{reason}"}} {self.refused[reason]}' for reason in Reason
+        )
+        yield from _described(
+            "lopub_withdrawals_total", "counter", "Reports that were withdrawn, each once."
+        )
         yield f"lopub_withdrawals_total {self.n_withdrawals}"
-        yield from _described("lopub_failed_commits_total", "counter", "Commits that the store refused, by problem.")
-        yield from (f'lopub_failed_commits_total{{problem="{problem}"}} {self.failed[problem]}' for problem in PROBLEMS)
-        yield from _described("lopub_problems_total", "counter", "Requests answered with a problem document, by type.")
-        yield from (f'lopub_problems_total{{problem="{name}"}} {n}' for name, n in sorted(self.problems.items()))
+        yield from _described(
+            "lopub_failed_commits_total", "counter", "Commits that the store refused, by problem."
+        )
+        yield from (
+            f'lopub_failed_commits_total{{problem="{problem}"}} {self.failed[problem]}'
+            for problem in PROBLEMS
+        )
+        yield from _described(
+            "lopub_problems_total", "counter", "Requests answered with a problem document, by type."
+        )
+        yield from (
+            f'lopub_problems_total{{problem="{name}"}} {n}'
+            for name, n in sorted(self.problems.items())
+        )
         yield from _described("lopub_waiting_reports", "gauge", "Reports that wait for a commit.")
         yield f"lopub_waiting_reports {n_waiting}"
 

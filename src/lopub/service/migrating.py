@@ -21,11 +21,18 @@ def version_of(connection: Connection) -> str | None:
 
 def bring_up_to_date(connection: Connection) -> None:
     """Make the tables, or migrate older ones; refuse what a newer program wrote, or what is not a collector's."""
-    found, taken = version_of(connection), sorted(set(inspect(connection).get_table_names()) & set(metadata.tables))
+    found, taken = (
+        version_of(connection),
+        sorted(set(inspect(connection).get_table_names()) & set(metadata.tables)),
+    )
     if found is None and taken:
-        raise StoreError(f"the database has a table {taken[0]!r} that is not a collector's; choose another database")
+        raise StoreError(
+            f"the database has a table {taken[0]!r} that is not a collector's; choose another database"
+        )
     if found is not None and (not FIRST.issubset(taken) or not _VERSION.fullmatch(found)):
-        raise StoreError("the database is of another program that also keeps its version there; choose another database")
+        raise StoreError(
+            "the database is of another program that also keeps its version there; choose another database"
+        )
     if found is not None and found > SCHEMA:
         raise StoreError(
             f"the database has schema {found}, from a newer LoPub; this one knows up to {SCHEMA}: install the newer LoPub"

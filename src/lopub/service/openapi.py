@@ -34,7 +34,11 @@ CAMPAIGN_BODY = {"requestBody": {"required": True, "content": {JSON_TYPE: {"sche
 WITHDRAWAL_BODY = {
     "requestBody": {
         "required": True,
-        "content": {JSON_TYPE: {"schema": {"type": "object", "required": ["id"], "properties": {"id": _REPORT_ID}}}},
+        "content": {
+            JSON_TYPE: {
+                "schema": {"type": "object", "required": ["id"], "properties": {"id": _REPORT_ID}}
+            }
+        },
     }
 }
 CLOSE_BODY = {
@@ -51,7 +55,12 @@ CLOSE_BODY = {
         },
     }
 }
-METRICS: Described = {200: {"description": "Prometheus text", "content": {"text/plain": {"schema": {"type": "string"}}}}}
+METRICS: Described = {
+    200: {
+        "description": "Prometheus text",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
+}
 
 _TWIN = {
     "type": "object",
@@ -92,7 +101,11 @@ def problems(*kinds: Kind) -> Described:
     """The problem documents that a route may answer with, by status."""
     found: Described = {}
     for kind in kinds:
-        title = f"{found[kind.status]['description']}; {kind.title}" if kind.status in found else kind.title
+        title = (
+            f"{found[kind.status]['description']}; {kind.title}"
+            if kind.status in found
+            else kind.title
+        )
         found[kind.status] = {"description": title, "content": {MEDIA_TYPE: {"schema": _PROBLEM}}}
     return found
 
@@ -117,16 +130,38 @@ def _ingest() -> dict[str, Any]:
         Kind.MALFORMED, Kind.UNKNOWN_CAMPAIGN, Kind.SLOW_BODY, Kind.CLOSED, Kind.TOO_LARGE, Kind.MEDIA_TYPE, Kind.BUSY,
         Kind.UNAVAILABLE, Kind.STORAGE_FULL,
     )  # fmt: skip
-    twins = {"anyOf": [_TWIN, {"type": "object", "required": ["reports"], "properties": {"reports": {"type": "array"}}}]}
+    twins = {
+        "anyOf": [
+            _TWIN,
+            {
+                "type": "object",
+                "required": ["reports"],
+                "properties": {"reports": {"type": "array"}},
+            },
+        ]
+    }
     answers = {str(status): answer for status, answer in problems(*refused).items()}
     return {
         "summary": "Reports",
         "description": "Send reports; answered once they are durable. The answer lists only those that were refused.",
         "operationId": "ingest",
-        "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string", "title": "Id"}}],
+        "parameters": [
+            {
+                "name": "id",
+                "in": "path",
+                "required": True,
+                "schema": {"type": "string", "title": "Id"},
+            }
+        ],
         "requestBody": {
             "required": True,
-            "content": {FRAMED_TYPE: {"schema": {"type": "string", "format": "binary"}}, JSON_TYPE: {"schema": twins}},
+            "content": {
+                FRAMED_TYPE: {"schema": {"type": "string", "format": "binary"}},
+                JSON_TYPE: {"schema": twins},
+            },
         },
-        "responses": {"200": {"description": "Durable", "content": {JSON_TYPE: {"schema": _RECEIVED}}}, **answers},
+        "responses": {
+            "200": {"description": "Durable", "content": {JSON_TYPE: {"schema": _RECEIVED}}},
+            **answers,
+        },
     }

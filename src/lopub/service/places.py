@@ -116,8 +116,14 @@ class Places:
         """Let those with the least credit give way; how many did."""
         if now < self._look_again:
             return 0
-        waited_for = (guest for guest in self._taken if guest.keeps_us_waiting() and (guest.n_held or not holding))
-        least = heapq.nsmallest(wanted, ((guest.credit.at(now), id(guest), guest) for guest in waited_for))
+        waited_for = (
+            guest
+            for guest in self._taken
+            if guest.keeps_us_waiting() and (guest.n_held or not holding)
+        )
+        least = heapq.nsmallest(
+            wanted, ((guest.credit.at(now), id(guest), guest) for guest in waited_for)
+        )
         leaving = [guest for credit, _, guest in least if credit < ENOUGH]
         for guest in leaving:
             self._taken.discard(guest)  # its memory is free once the connection is gone

@@ -53,7 +53,9 @@ class PostgresStore(ReportStore):
         self._begin()
 
     def _wait_for_others(self, connection: Connection) -> None:
-        connection.execute(text("SET LOCAL lock_timeout = 0"))  # a migration takes as long as it takes
+        connection.execute(
+            text("SET LOCAL lock_timeout = 0")
+        )  # a migration takes as long as it takes
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
 
     def _reader(self) -> Engine:
@@ -65,7 +67,10 @@ class PostgresStore(ReportStore):
             " SELECT * FROM unnest(%b::int[], %b::bytea[], %b::bigint[], %b::bytea[]) ON CONFLICT DO NOTHING"
             " RETURNING campaign, slot) SELECT campaign, slot, count(*) FROM kept GROUP BY campaign, slot"
         )
-        return {(row[0], row[1]): row[2] for row in connection.exec_driver_sql(statement, _columns(rows))}
+        return {
+            (row[0], row[1]): row[2]
+            for row in connection.exec_driver_sql(statement, _columns(rows))
+        }
 
     def _lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
         statement = (
@@ -92,7 +97,11 @@ class PostgresStore(ReportStore):
             return "can only be read from; is it a replica? Use the server that it copies"
         if state in (NO_COLUMN, NO_TABLE):
             return "has other tables than this program knows; if a newer LoPub has migrated it, start that one here, too"
-        return next((wrong for said, wrong in REFUSALS.items() if re.search(said, str(error))), None) if state is None else None
+        return (
+            next((wrong for said, wrong in REFUSALS.items() if re.search(said, str(error))), None)
+            if state is None
+            else None
+        )
 
 
 def _columns(rows: Sequence[StoredReport]) -> tuple[list[Any], ...]:

@@ -9,7 +9,15 @@ from typing import Any
 
 from starlette.responses import Response
 
-from lopub.errors import CampaignClosed, CampaignError, LopubError, NoCampaign, StorageFull, StoreError, TooFewReports
+from lopub.errors import (
+    CampaignClosed,
+    CampaignError,
+    LopubError,
+    NoCampaign,
+    StorageFull,
+    StoreError,
+    TooFewReports,
+)
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
@@ -65,7 +73,9 @@ def problem_of(error: LopubError) -> Problem:
         StoreError: Kind.UNAVAILABLE,
     }
     kind = next((kind for cause, kind in kinds.items() if isinstance(error, cause)), Kind.BUG)
-    detail = _STORE_DETAILS.get(kind, str(error))  # where the store is, is nobody's business outside
+    detail = _STORE_DETAILS.get(
+        kind, str(error)
+    )  # where the store is, is nobody's business outside
     return Problem(kind, detail)
 
 
@@ -79,10 +89,17 @@ _STORE_DETAILS = {
 def document(problem: Problem) -> Response:
     """The answer that states a problem."""
     kind = problem.kind
-    members: dict[str, Any] = {"type": kind.urn, "title": kind.title, "status": kind.status, "detail": str(problem)}
+    members: dict[str, Any] = {
+        "type": kind.urn,
+        "title": kind.title,
+        "status": kind.status,
+        "detail": str(problem),
+    }
     headers = dict(problem.headers)
     if kind.status in (503, 507):
         headers["Retry-After"] = str(RETRY_SECONDS)
     if kind is Kind.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    return Response(json.dumps(members), status_code=kind.status, media_type=MEDIA_TYPE, headers=headers)
+    return Response(
+        json.dumps(members), status_code=kind.status, media_type=MEDIA_TYPE, headers=headers
+    )

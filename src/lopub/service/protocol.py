@@ -160,7 +160,13 @@ class Bounded(HttpToolsProtocol):
         if self._due == math.inf and is_answered and self._head_bytes:
             self._arm()  # something came that is not yet a request
         if self._in_head and self._head_bytes > LONGEST_HEAD:
-            self._end(_raw(Problem(Kind.TOO_LARGE, f"a request's head may have at most {LONGEST_HEAD:,} bytes")))
+            self._end(
+                _raw(
+                    Problem(
+                        Kind.TOO_LARGE, f"a request's head may have at most {LONGEST_HEAD:,} bytes"
+                    )
+                )
+            )
         elif not (is_answered and not self._in_head) and not self.places.hold(self, len(data), now):
             self._end(_FULL)
         if self.cycle is _AWAY:
@@ -168,14 +174,19 @@ class Bounded(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """What cannot be read as HTTP, or has too much of something, is refused; with all that came before it."""
-        self._end(_raw(self._refusal or Problem(Kind.MALFORMED, "this cannot be read as HTTP")), is_for_all=True)
+        self._end(
+            _raw(self._refusal or Problem(Kind.MALFORMED, "this cannot be read as HTTP")),
+            is_for_all=True,
+        )
 
     def on_message_begin(self) -> None:
         """Start the clock of a request."""
         super().on_message_begin()
         self._in_request = True
         if len(self.pipeline) >= MOST_PIPELINED or self._n_away >= MOST_PIPELINED:
-            self._refuse(f"at most {MOST_PIPELINED} requests may come before the first of them is answered")
+            self._refuse(
+                f"at most {MOST_PIPELINED} requests may come before the first of them is answered"
+            )
         self._arm()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -193,7 +204,11 @@ class Bounded(HttpToolsProtocol):
                 self.lets_by()
             super().on_headers_complete()
             self.cycle.transport = self._wire  # type: ignore[assignment]
-            self._cycles = {cycle for cycle in {*self._cycles, self.cycle} if cycle is not None and not cycle.response_complete}
+            self._cycles = {
+                cycle
+                for cycle in {*self._cycles, self.cycle}
+                if cycle is not None and not cycle.response_complete
+            }
         self._in_head, self._head_bytes = False, 0
 
     def on_message_complete(self) -> None:
@@ -215,7 +230,9 @@ class Bounded(HttpToolsProtocol):
     def keeps_us_waiting(self) -> bool:
         """Whether it is the other side's turn: to send, or to read its answer."""
         is_answered = self.cycle is None or self.cycle.response_complete
-        is_their_turn = is_answered or self.cycle.more_body or self.transport.get_write_buffer_size() > 0
+        is_their_turn = (
+            is_answered or self.cycle.more_body or self.transport.get_write_buffer_size() > 0
+        )
         return is_their_turn and not self._unread_turns and not self._owes_an_earlier_answer()
 
     def _owes_an_earlier_answer(self) -> bool:
@@ -229,7 +246,12 @@ class Bounded(HttpToolsProtocol):
     def _is_turned_away(self) -> bool:
         """Whether reports come that are not taken now. It is said here, where it takes a tenth of the time that a route would."""
         is_next = self.cycle is None or self.cycle.response_complete
-        return is_next and self._has_reports() and self.parser.should_keep_alive() and self.turns_away()
+        return (
+            is_next
+            and self._has_reports()
+            and self.parser.should_keep_alive()
+            and self.turns_away()
+        )
 
     def _is_turned_away_whole(self, data: bytes) -> bool:
         """The same, of a whole request that came at once, before it is read as HTTP: that halves the time once more."""
@@ -247,7 +269,11 @@ class Bounded(HttpToolsProtocol):
     def give_way(self) -> None:
         """To somebody who sends more. Whoever is not in the middle of an answer is told to come again: a request may be on its
         way that we were too busy to read. Whoever does not read its answers is cut off: it would not read that either."""
-        is_answering = self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
+        is_answering = (
+            self.cycle is not None
+            and self.cycle.response_started
+            and not self.cycle.response_complete
+        )
         if is_answering or self.transport.get_write_buffer_size() > 0:
             self.cut()
         else:
@@ -283,7 +309,13 @@ class Bounded(HttpToolsProtocol):
         """Whoever was answered, and has sent nothing since, is told nothing: it might take that for the answer to a request that
         is on its way."""
         if self._in_head and (self._in_request or self.cycle is None):
-            self._end(_raw(Problem(Kind.SLOW_BODY, f"the request did not arrive within {self.seconds} seconds")))
+            self._end(
+                _raw(
+                    Problem(
+                        Kind.SLOW_BODY, f"the request did not arrive within {self.seconds} seconds"
+                    )
+                )
+            )
         else:
             self._hang_up()
 
@@ -345,7 +377,11 @@ def bounded(
     """The protocol with these bounds. turns_away: whether reports are not taken now; lets_by: told of each request with reports
     that is not turned away."""
     told = {"turns_away": staticmethod(turns_away), "lets_by": staticmethod(lets_by)}
-    return type("BoundedHere", (Bounded,), {"places": Places(connections, MOST_HELD), "seconds": seconds, **told})
+    return type(
+        "BoundedHere",
+        (Bounded,),
+        {"places": Places(connections, MOST_HELD), "seconds": seconds, **told},
+    )
 
 
 def _raw(problem: Problem, connection: bytes = b"close") -> bytes:

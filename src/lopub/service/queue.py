@@ -72,11 +72,18 @@ class QueuedJob:
         return f"{self.number}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
 
 
-def ask(store: ReportStore, kind: str, subject: str = "", choices: Mapping[str, Any] | None = None) -> QueuedJob:
+def ask(
+    store: ReportStore, kind: str, subject: str = "", choices: Mapping[str, Any] | None = None
+) -> QueuedJob:
     """A new job; or the one of this kind and subject that is under way."""
     if kind not in KINDS:
         raise DomainError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    new = {"kind": kind, "subject": subject, "choices": json.dumps(choices or {}), "asked": int(time.time())}
+    new = {
+        "kind": kind,
+        "subject": subject,
+        "choices": json.dumps(choices or {}),
+        "asked": int(time.time()),
+    }
     blank = {
         "state": State.WAITING,
         "attempts": 0,
@@ -103,23 +110,38 @@ def find_job(store: ReportStore, number: int) -> QueuedJob:
     return _from_row(row)
 
 
-def jobs_of(store: ReportStore, subject: str | None = None, *, kind: str | None = None, most: int = 100) -> list[QueuedJob]:
+def jobs_of(
+    store: ReportStore, subject: str | None = None, *, kind: str | None = None, most: int = 100
+) -> list[QueuedJob]:
     """The jobs about a campaign or a draft, or all; the newest first."""
     chosen = select(jobs).order_by(jobs.c.number.desc()).limit(most)
     chosen = chosen if subject is None else chosen.where(jobs.c.subject == subject)
     with store.reading() as connection:
-        return [_from_row(row) for row in connection.execute(chosen if kind is None else chosen.where(jobs.c.kind == kind))]
+        return [
+            _from_row(row)
+            for row in connection.execute(
+                chosen if kind is None else chosen.where(jobs.c.kind == kind)
+            )
+        ]
 
 
 def subjects_done(store: ReportStore, kind: str) -> set[str]:
     """What a job of this kind has been done for."""
     with store.reading() as connection:
-        return set(connection.scalars(select(jobs.c.subject).where(jobs.c.kind == kind, jobs.c.state == State.DONE)))
+        return set(
+            connection.scalars(
+                select(jobs.c.subject).where(jobs.c.kind == kind, jobs.c.state == State.DONE)
+            )
+        )
 
 
 def lines_of(store: ReportStore, number: int) -> list[tuple[int, str]]:
     """What was said of a job: when, in Unix seconds, and what."""
-    chosen = select(job_lines.c.time, job_lines.c.text).where(job_lines.c.job == number).order_by(job_lines.c.line)
+    chosen = (
+        select(job_lines.c.time, job_lines.c.text)
+        .where(job_lines.c.job == number)
+        .order_by(job_lines.c.line)
+    )
     with store.reading() as connection:
         return [(row[0], row[1]) for row in connection.execute(chosen)]
 
@@ -138,12 +160,20 @@ def cancel(store: ReportStore, number: int) -> None:
 def claim(store: ReportStore, worker: str) -> QueuedJob | None:
     """The oldest job that nobody holds, now held by this worker; None where there is none."""
     now = _now()
-    free = or_(jobs.c.state == State.WAITING, and_(jobs.c.state == State.RUNNING, jobs.c.lease < now))
+    free = or_(
+        jobs.c.state == State.WAITING, and_(jobs.c.state == State.RUNNING, jobs.c.lease < now)
+    )
     with store.reading() as connection:
         if connection.execute(select(jobs.c.number).where(free).limit(1)).first() is None:
             return None  # most often: no need to wait for a turn to write
     with store.writing() as connection:
-        oldest = select(jobs).where(free).order_by(jobs.c.number).limit(1).with_for_update(skip_locked=True)
+        oldest = (
+            select(jobs)
+            .where(free)
+            .order_by(jobs.c.number)
+            .limit(1)
+            .with_for_update(skip_locked=True)
+        )
         row = connection.execute(oldest).one_or_none()
         if row is None:
             return None
@@ -152,9 +182,19 @@ def claim(store: ReportStore, worker: str) -> QueuedJob | None:
             _end(connection, this, State.CANCELLED)
             return None
         if row.attempts >= MOST_ATTEMPTS:
-            _end(connection, this, State.FAILED, f"its worker died {row.attempts} times; is there enough memory for it?")
+            _end(
+                connection,
+                this,
+                State.FAILED,
+                f"its worker died {row.attempts} times; is there enough memory for it?",
+            )
             return None
-        taken = {"state": State.RUNNING, "worker": worker, "lease": now + LEASE_MS, "attempts": row.attempts + 1}
+        taken = {
+            "state": State.RUNNING,
+            "worker": worker,
+            "lease": now + LEASE_MS,
+            "attempts": row.attempts + 1,
+        }
         connection.execute(update(jobs).where(this).values(taken))
         said = "begun" if not row.attempts else "taken up again: its worker had died"
         _say(connection, row.number, f"attempt {row.attempts + 1} {said}")
@@ -164,10 +204,14 @@ def claim(store: ReportStore, worker: str) -> QueuedJob | None:
 def let_go(store: ReportStore, worker: str) -> None:
     """Free what a worker of this name held that is known to be dead, without waiting for its lease to end."""
     with store.writing() as connection:
-        connection.execute(update(jobs).where(jobs.c.worker == worker, jobs.c.ended.is_(None)).values(lease=0))
+        connection.execute(
+            update(jobs).where(jobs.c.worker == worker, jobs.c.ended.is_(None)).values(lease=0)
+        )
 
 
-def renew(store: ReportStore, job: QueuedJob, worker: str, doing: str, done: int, total: int | None) -> None:
+def renew(
+    store: ReportStore, job: QueuedJob, worker: str, doing: str, done: int, total: int | None
+) -> None:
     """Hold a job for longer, and say how far it is."""
     values = {"lease": _now() + LEASE_MS, "doing": doing[:200], "done": done, "total": total}
     with store.writing() as connection:
@@ -181,7 +225,13 @@ def is_to_stop(store: ReportStore, job: QueuedJob) -> bool:
 
 
 def end(
-    store: ReportStore, job: QueuedJob, worker: str, state: State, *, problem: str = "", outcome: Mapping[str, Any] | None = None
+    store: ReportStore,
+    job: QueuedJob,
+    worker: str,
+    state: State,
+    *,
+    problem: str = "",
+    outcome: Mapping[str, Any] | None = None,
 ) -> None:
     """End a job, once: LostJob where this worker does not hold it any more."""
     with store.writing() as connection:
@@ -201,15 +251,30 @@ def _held(job: QueuedJob, worker: str) -> Any:
     return and_(jobs.c.number == job.number, jobs.c.worker == worker, jobs.c.ended.is_(None))
 
 
-def _end(connection: Connection, chosen: Any, state: State, problem: str = "", outcome: Mapping[str, Any] | None = None) -> int:
-    values = {"state": state, "problem": problem[:1000], "outcome": json.dumps(outcome or {}), "ended": _now() // 1000}
-    return connection.execute(update(jobs).where(chosen).values(values | {"worker": None, "turn": jobs.c.number})).rowcount
+def _end(
+    connection: Connection,
+    chosen: Any,
+    state: State,
+    problem: str = "",
+    outcome: Mapping[str, Any] | None = None,
+) -> int:
+    values = {
+        "state": state,
+        "problem": problem[:1000],
+        "outcome": json.dumps(outcome or {}),
+        "ended": _now() // 1000,
+    }
+    return connection.execute(
+        update(jobs).where(chosen).values(values | {"worker": None, "turn": jobs.c.number})
+    ).rowcount
 
 
 def _say(connection: Connection, number: int, line: str) -> None:
     n = connection.execute(select(func.count()).where(job_lines.c.job == number)).scalar_one()
     if n < MOST_LINES:
-        connection.execute(insert(job_lines).values(job=number, line=n, time=_now() // 1000, text=line[:1000]))
+        connection.execute(
+            insert(job_lines).values(job=number, line=n, time=_now() // 1000, text=line[:1000])
+        )
 
 
 def _now() -> int:

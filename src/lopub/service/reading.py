@@ -10,7 +10,14 @@ from lopub.collection.batch import HASH_BYTES, Packed, ReportBatch
 from lopub.collection.batch.check import checked_batch
 from lopub.collection.origin import Origin
 from lopub.errors import DomainError, StoreError, TooFewReports
-from lopub.service.campaigns import Entry, all_campaigns, find_campaign, refused_of, tally, withdrawn_of
+from lopub.service.campaigns import (
+    Entry,
+    all_campaigns,
+    find_campaign,
+    refused_of,
+    tally,
+    withdrawn_of,
+)
 from lopub.service.store import ReportStore
 
 
@@ -19,18 +26,27 @@ def batch_of(store: ReportStore, entry: Entry) -> ReportBatch:
     refuse_erased(entry)
     with store.reading() as connection:
         batch = ReportBatch.gathered(blocks_of(store, connection, entry))
-        refused, n_withdrawn = refused_of(connection, entry.number), withdrawn_of(connection, entry.number)
+        refused, n_withdrawn = (
+            refused_of(connection, entry.number),
+            withdrawn_of(connection, entry.number),
+        )
     return replace(batch, refused=refused, origin=Origin(n_withdrawn=n_withdrawn))
 
 
 def refuse_erased(entry: Entry) -> None:
     """Refuse a campaign whose reports were deleted."""
     if entry.erased is not None:
-        raise StoreError(f"the reports of campaign {entry.campaign.id[:16]}… were deleted at the end of their retention")
+        raise StoreError(
+            f"the reports of campaign {entry.campaign.id[:16]}… were deleted at the end of their retention"
+        )
 
 
 def blocks_of(
-    store: ReportStore, connection: Connection, entry: Entry, low: bytes = b"", high: bytes | None = None
+    store: ReportStore,
+    connection: Connection,
+    entry: Entry,
+    low: bytes = b"",
+    high: bytes | None = None,
 ) -> Iterator[ReportBatch]:
     """The accepted reports in blocks; at least one, if an empty one. low, high: the range of their hashes."""
     n_walked = 0
@@ -38,7 +54,9 @@ def blocks_of(
         n_walked += 1
         batch = _batch(block, entry)
         if batch.refused:
-            raise StoreError(f"database {store.name} holds reports that do not fit their campaign; restore a backup")
+            raise StoreError(
+                f"database {store.name} holds reports that do not fit their campaign; restore a backup"
+            )
         yield batch
     if not n_walked:
         yield _batch([], entry)
@@ -52,7 +70,9 @@ def _batch(block: Sequence[tuple[bytes, int, bytes]], entry: Entry) -> ReportBat
     payloads = np.frombuffer(b"".join(row[2][n_mask:] for row in block), np.uint8)
     lengths = np.array([len(row[2]) - n_mask for row in block], dtype=np.int64)
     slots = np.array([row[1] for row in block], dtype=np.uint32)
-    return checked_batch(entry.campaign, hashes, slots, masks, Packed.from_lengths(payloads, lengths))
+    return checked_batch(
+        entry.campaign, hashes, slots, masks, Packed.from_lengths(payloads, lengths)
+    )
 
 
 def chosen(store: ReportStore, campaign_id: str) -> Entry:
@@ -60,7 +80,9 @@ def chosen(store: ReportStore, campaign_id: str) -> Entry:
     if len(campaign_id) == 64:
         return find_campaign(store, campaign_id.lower())
     found = [
-        entry for entry in all_campaigns(store) if len(campaign_id) >= 8 and entry.campaign.id.startswith(campaign_id.lower())
+        entry
+        for entry in all_campaigns(store)
+        if len(campaign_id) >= 8 and entry.campaign.id.startswith(campaign_id.lower())
     ]
     if len(found) != 1:
         raise DomainError(

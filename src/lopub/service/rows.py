@@ -4,7 +4,19 @@ A report's row is named by the SHA-256 of its id, so that the order of the rows 
 withdrawn report leaves its name without content: whatever comes later under that name is refused.
 """
 
-from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, String, Table, Text, UniqueConstraint, column, table
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    column,
+    table,
+)
 
 SCHEMA = "0005"
 """The version of the schema that this program writes: the newest migration."""
@@ -26,7 +38,9 @@ campaigns = Table(
     Column("id", LargeBinary(32), nullable=False, unique=True),
     Column("body", LargeBinary, nullable=False),  # the canonical bytes
     Column("closed", Integer),  # the day on which somebody closed it, as a slot
-    Column("closes", Integer),  # the day at whose end it closes by itself, as a slot; null without a schedule
+    Column(
+        "closes", Integer
+    ),  # the day at whose end it closes by itself, as a slot; null without a schedule
     Column("erased", Integer),  # the day on which retention deleted the reports
 )
 
@@ -69,12 +83,16 @@ jobs = Table(
     metadata,
     Column("number", Integer, primary_key=True),
     Column("kind", String(16), nullable=False),
-    Column("subject", String(64), nullable=False),  # the id of a campaign or of a draft; empty where it is about the whole store
+    Column(
+        "subject", String(64), nullable=False
+    ),  # the id of a campaign or of a draft; empty where it is about the whole store
     Column("choices", Text, nullable=False),  # JSON
     Column("state", String(16), nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("worker", String(32)),  # who has it now
-    Column("lease", BigInteger, nullable=False),  # Unix milliseconds until which nobody else takes it
+    Column(
+        "lease", BigInteger, nullable=False
+    ),  # Unix milliseconds until which nobody else takes it
     Column("to_stop", Integer, nullable=False),  # 1: somebody asked to cancel it
     Column("doing", String(200), nullable=False),
     Column("done", BigInteger, nullable=False),
@@ -84,7 +102,9 @@ jobs = Table(
     Column("asked", BigInteger, nullable=False),  # Unix seconds
     Column("ended", BigInteger),
     Column("turn", Integer, nullable=False),  # 0 while it is under way, then its number
-    UniqueConstraint("kind", "subject", "turn"),  # whoever asks twice for the same thing gets it once
+    UniqueConstraint(
+        "kind", "subject", "turn"
+    ),  # whoever asks twice for the same thing gets it once
 )
 
 job_lines = Table(

@@ -37,7 +37,12 @@ class Server(uvicorn.Server):
     """Stops on SIGTERM and SIGINT, and then is done: exit 0, where uvicorn would die of the signal again. Others run beside it,
     in the same event loop, and stop with it."""
 
-    def __init__(self, config: uvicorn.Config, door: Door, beside: Sequence[tuple[uvicorn.Server, socket.socket]] = ()) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        door: Door,
+        beside: Sequence[tuple[uvicorn.Server, socket.socket]] = (),
+    ) -> None:
         super().__init__(config)
         self._door, self._beside = door, beside
 
@@ -48,12 +53,17 @@ class Server(uvicorn.Server):
 
     def _protocol(self) -> asyncio.Protocol:
         make = cast(Any, self.config.http_protocol_class)
-        return cast(asyncio.Protocol, make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state))
+        return cast(
+            asyncio.Protocol,
+            make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state),
+        )
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """Take requests, here and beside, until it is to stop."""
         with self.capture_signals():
-            await asyncio.gather(self._serve(sockets), *(server._serve([bound]) for server, bound in self._beside))
+            await asyncio.gather(
+                self._serve(sockets), *(server._serve([bound]) for server, bound in self._beside)
+            )
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop, with all others. Told so again, it goes on stopping, for STOP_SECONDS at most: uvicorn would cut what is being
@@ -66,7 +76,10 @@ class Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """While the server runs, both signals stop it."""
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
+        before = {
+            number: signal.signal(number, self.handle_exit)
+            for number in (signal.SIGTERM, signal.SIGINT)
+        }
         try:
             yield
         finally:
@@ -75,7 +88,11 @@ class Server(uvicorn.Server):
 
 
 def serve(
-    settings: CollectorSettings, store: ReportStore, *, listening: Callable[[str, str], None], is_demo: bool = False
+    settings: CollectorSettings,
+    store: ReportStore,
+    *,
+    listening: Callable[[str, str], None],
+    is_demo: bool = False,
 ) -> None:
     """Take requests until SIGTERM or SIGINT; what was accepted by then is finished. listening: told where, and where the console
     is, which is nowhere if empty. is_demo: whether everything in the store is made up."""
@@ -118,7 +135,9 @@ def allow_files(wanted: int) -> None:
         tell("few_files", allowed=allowed, wanted=wanted)
 
 
-def _console(collector: Collector, public: str, is_demo: bool) -> list[tuple[uvicorn.Server, socket.socket]]:
+def _console(
+    collector: Collector, public: str, is_demo: bool
+) -> list[tuple[uvicorn.Server, socket.socket]]:
     """The server of the console, on an address of its own, if there is to be one."""
     at = collector.settings.console_address
     if at is None:
@@ -130,7 +149,9 @@ def _console(collector: Collector, public: str, is_demo: bool) -> list[tuple[uvi
             f"{error}; put the console elsewhere with --console HOST:PORT, or leave it out with --console ''"
         ) from None
     app = LateConsole(collector, public, is_demo)
-    protocol = bounded(connections=collector.settings.connections, seconds=collector.settings.receive_seconds)
+    protocol = bounded(
+        connections=collector.settings.connections, seconds=collector.settings.receive_seconds
+    )
     return [(uvicorn.Server(_config(app, protocol, lifespan="on")), bound)]
 
 
@@ -160,7 +181,9 @@ class LateConsole:
         await (await asyncio.shield(self._app))(scope, receive, send)
 
 
-def _config(app: Any, protocol: type[Bounded], lifespan: Literal["auto", "on"] = "auto") -> uvicorn.Config:
+def _config(
+    app: Any, protocol: type[Bounded], lifespan: Literal["auto", "on"] = "auto"
+) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=protocol,

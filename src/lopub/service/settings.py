@@ -55,14 +55,26 @@ class CollectorSettings:
             raise DomainError("setting console must be HOST:PORT, as in 127.0.0.1:8001, or empty")
         for site in self.embed.split():
             if not _SITE.fullmatch(site):
-                raise DomainError(f"setting embed must be sites such as https://town.example, apart by spaces, got {site[:80]!r}")
+                raise DomainError(
+                    f"setting embed must be sites such as https://town.example, apart by spaces, got {site[:80]!r}"
+                )
         if not 0 <= self.grace_days <= GRACE_DAYS:
-            raise DomainError(f"setting grace_days must lie in 0..{GRACE_DAYS}, got {self.grace_days}")
-        for name in ("body_bytes", "request_reports", "receive_seconds", "queue_reports", "connections"):
+            raise DomainError(
+                f"setting grace_days must lie in 0..{GRACE_DAYS}, got {self.grace_days}"
+            )
+        for name in (
+            "body_bytes",
+            "request_reports",
+            "receive_seconds",
+            "queue_reports",
+            "connections",
+        ):
             if getattr(self, name) < 1:
                 raise DomainError(f"setting {name} must be at least 1, got {getattr(self, name)}")
         if self.queue_reports < self.request_reports:
-            raise DomainError("setting queue_reports must not be below request_reports, or no large request could ever wait")
+            raise DomainError(
+                "setting queue_reports must not be below request_reports, or no large request could ever wait"
+            )
 
     @property
     def console_address(self) -> tuple[str, int] | None:
@@ -79,7 +91,11 @@ def _host_and_port(text: str) -> tuple[str, int] | None:
     """127.0.0.1:8001 or [::1]:8001, apart; None where it is neither."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    return (host, int(port)) if host and port.isascii() and port.isdigit() and int(port) < 2**16 else None
+    return (
+        (host, int(port))
+        if host and port.isascii() and port.isdigit() and int(port) < 2**16
+        else None
+    )
 
 
 def files_of(database: str) -> Path:
@@ -95,7 +111,9 @@ def _type(name: str) -> type:
     return type(getattr(CollectorSettings, name))
 
 
-def settings_from(file: Path | None, environment: Mapping[str, str], given: Mapping[str, Any]) -> CollectorSettings:
+def settings_from(
+    file: Path | None, environment: Mapping[str, str], given: Mapping[str, Any]
+) -> CollectorSettings:
     """The settings of a file, overruled by the environment, overruled by what was given and is not None."""
     chosen: dict[str, Any] = {**_from_file(file)} if file else {}
     for field in fields(CollectorSettings):
@@ -115,7 +133,9 @@ def _from_file(file: Path) -> dict[str, Any]:
         raise DomainError(f"{file} is not a TOML file") from None
     known = [field.name for field in fields(CollectorSettings)]
     for name in sorted(set(chosen) - set(known)):
-        raise DomainError(f"{file} has a setting {name!r}, which there is not; known are {', '.join(known)}")
+        raise DomainError(
+            f"{file} has a setting {name!r}, which there is not; known are {', '.join(known)}"
+        )
     return chosen
 
 

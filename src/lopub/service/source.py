@@ -33,7 +33,9 @@ class StorePart:
                 if not any(self.low):
                     first = next(blocks)
                     origin = Origin(n_withdrawn=withdrawn_of(connection, entry.number))
-                    yield replace(first, refused=refused_of(connection, entry.number), origin=origin)
+                    yield replace(
+                        first, refused=refused_of(connection, entry.number), origin=origin
+                    )
                 yield from blocks
         finally:
             store.close()
@@ -66,7 +68,9 @@ class StoreSource:
         lows = [(k * 256**8 // n).to_bytes(8) + bytes(HASH_BYTES - 8) for k in range(n)]
         share = -(-self._n_reports // n)
         ranges = zip(lows, [*lows[1:], None], strict=True)
-        return [StorePart(self._address, self._campaign.id, low, high, share) for low, high in ranges]
+        return [
+            StorePart(self._address, self._campaign.id, low, high, share) for low, high in ranges
+        ]
 
 
 def _entry(store: ReportStore, campaign: Campaign | None) -> Entry:

@@ -37,7 +37,9 @@ class SqliteStore(ReportStore):
         self._held: int | None = None
         self._is_new = create and _made(path)
         _check(path, create=create)
-        address = URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "rw", "uri": "true"})
+        address = URL.create(
+            "sqlite", database=f"file:{quote(str(path))}", query={"mode": "rw", "uri": "true"}
+        )
         self._writing = _engine(address, writes=True)
         """One connection of its own for all writers, who take turns. Each connection has a cache of pages, which is worthless
         after a commit of another one: whoever reads in between has no part in this one's."""
@@ -92,7 +94,9 @@ class SqliteStore(ReportStore):
         alike: dict[Any, list[StoredReport]] = {}
         for row in rows:
             alike.setdefault((row.campaign, row.slot), []).append(row)
-        return {key: connection.exec_driver_sql(statement, alike[key]).rowcount for key in sorted(alike)}
+        return {
+            key: connection.exec_driver_sql(statement, alike[key]).rowcount for key in sorted(alike)
+        }
 
     def _lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
         driver: Any = connection.connection.driver_connection
@@ -106,7 +110,9 @@ class SqliteStore(ReportStore):
             driver: Any = connection.connection.driver_connection
             is_busy, _, _ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if is_busy:
-                raise StoreUnavailable(f"database {self.name} is being read, so its log cannot be emptied yet; try again later")
+                raise StoreUnavailable(
+                    f"database {self.name} is being read, so its log cannot be emptied yet; try again later"
+                )
 
     def _is_full(self, error: BaseException) -> bool:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -141,11 +147,17 @@ def _check(path: Path, *, create: bool) -> None:
     try:
         os.close(os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o600))
     except FileNotFoundError:
-        raise StoreError(f"there is no {f'directory {path.parent}' if create else f'database {path}'}") from None
+        raise StoreError(
+            f"there is no {f'directory {path.parent}' if create else f'database {path}'}"
+        ) from None
     except IsADirectoryError:
-        raise StoreError(f"database {path} is a directory; name a file in it, as in sqlite:///{path / 'lopub.db'}") from None
+        raise StoreError(
+            f"database {path} is a directory; name a file in it, as in sqlite:///{path / 'lopub.db'}"
+        ) from None
     except PermissionError:
-        raise StoreError(f"database {path} may not be read and written by this user; change its permissions") from None
+        raise StoreError(
+            f"database {path} may not be read and written by this user; change its permissions"
+        ) from None
     except OSError as error:
         raise StoreError(f"cannot open database {path}: {error.strerror}") from None
     try:
@@ -156,14 +168,19 @@ def _check(path: Path, *, create: bool) -> None:
             return  # whatever it is, opening it in earnest will tell
         raise StoreError(f"database {path} {wrong}") from None
     if tables and "alembic_version" not in tables:
-        raise StoreError(f"database {path} is of another program; choose another file, or a name that is free")
+        raise StoreError(
+            f"database {path} is of another program; choose another file, or a name that is free"
+        )
 
 
 def _tables(path: Path) -> set[str]:
     """The tables of a file, which stays as it is: even to prepare it for our use would change it."""
     connection = sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True)
     try:
-        return {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return {
+            row[0]
+            for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
     finally:
         connection.close()
 
@@ -171,7 +188,9 @@ def _tables(path: Path) -> set[str]:
 def _engine(address: URL, *, writes: bool = False) -> Engine:
     """With the ways of this store. writes: by one connection, whose transactions are alone from their beginning."""
     pool = {"pool_size": 1, "max_overflow": 0} if writes else {}
-    engine = create_engine(address, hide_parameters=True, connect_args={"check_same_thread": False}, **pool)
+    engine = create_engine(
+        address, hide_parameters=True, connect_args={"check_same_thread": False}, **pool
+    )
     begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))

@@ -19,7 +19,15 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 
 from lopub.errors import Reason, StorageFull, StoreError, StoreUnavailable
 from lopub.service.migrating import bring_up_to_date
-from lopub.service.rows import SCHEMA, WITHDRAWN, campaigns, refusals, reports, schema_version, tallies
+from lopub.service.rows import (
+    SCHEMA,
+    WITHDRAWN,
+    campaigns,
+    refusals,
+    reports,
+    schema_version,
+    tallies,
+)
 
 SECONDS_A_DAY = 86_400
 
@@ -92,7 +100,9 @@ class ReportStore(ABC):
         self.today: Callable[[], int] = today
         """The clock by which campaigns close."""
         self._engine = engine
-        self._turn = threading.Lock()  # writers of this process wait for each other here, in order, not in the database
+        self._turn = (
+            threading.Lock()
+        )  # writers of this process wait for each other here, in order, not in the database
 
     def _begin(self) -> None:
         """Bring the schema up to date, once everything else is set."""
@@ -150,7 +160,9 @@ class ReportStore(ABC):
     def _check_schema(self, connection: Connection) -> None:
         """Refuse to write into what a newer program has migrated since, as beside a rolling restart; nor will it be migrated
         until the end of the transaction."""
-        found = connection.execute(select(schema_version.c.version_num).with_for_update(read=True)).scalar()
+        found = connection.execute(
+            select(schema_version.c.version_num).with_for_update(read=True)
+        ).scalar()
         if found != SCHEMA:
             raise StoreUnavailable(
                 f"database {self.name} has schema {found} by now, and this program writes {SCHEMA}; start the newer LoPub"
@@ -168,19 +180,28 @@ class ReportStore(ABC):
         try:
             yield
         except DBAPIError as error:
-            if isinstance(error, IntegrityError | ProgrammingError | DataError) and self._wrong(error.orig or error) is None:
+            if (
+                isinstance(error, IntegrityError | ProgrammingError | DataError)
+                and self._wrong(error.orig or error) is None
+            ):
                 raise  # a bug of ours
             raise self.failure(error.orig or error) from None
         except NoConnection:
-            raise StoreUnavailable(f"database {self.name} has no connection left; try again later") from None
+            raise StoreUnavailable(
+                f"database {self.name} has no connection left; try again later"
+            ) from None
 
     def failure(self, error: BaseException) -> StoreError:
         """A driver's error as one of ours."""
         if self._is_full(error):
-            return StorageFull(f"database {self.name} has no space left; make room, then the same can be sent again")
+            return StorageFull(
+                f"database {self.name} has no space left; make room, then the same can be sent again"
+            )
         if (wrong := self._wrong(error)) is not None:
             return StoreError(f"database {self.name} {wrong}")
-        return StoreUnavailable(f"database {self.name} is out of reach ({type(error).__name__}); try again later")
+        return StoreUnavailable(
+            f"database {self.name} is out of reach ({type(error).__name__}); try again later"
+        )
 
     def close(self) -> None:
         """Close all connections."""
@@ -209,10 +230,16 @@ class ReportStore(ABC):
             kept: dict[Key, Any] = {key: row[2:] for key, row in first.items()}
             if sum(accepted.values()) < len(rows):
                 kept.update(self._lookup(connection, rows))
-            outcomes = [_outcome(submission, kept, submission.campaign in numbers) for submission in group]
+            outcomes = [
+                _outcome(submission, kept, submission.campaign in numbers) for submission in group
+            ]
             refused = _refused(group, outcomes)
             self.count(connection, tallies, accepted)
-            self.count(connection, refusals, {(number, str(reason)): n for (number, reason), n in refused.items()})
+            self.count(
+                connection,
+                refusals,
+                {(number, str(reason)): n for (number, reason), n in refused.items()},
+            )
         return _written(group, outcomes, accepted, refused)
 
     def open_numbers(self, connection: Connection, numbers: set[int]) -> set[int]:
@@ -224,18 +251,26 @@ class ReportStore(ABC):
         )
         return set(connection.execute(chosen.with_for_update(read=True)).scalars())
 
-    def count(self, connection: Connection, table: Table, added: Mapping[tuple[int, Any], int]) -> None:
+    def count(
+        self, connection: Connection, table: Table, added: Mapping[tuple[int, Any], int]
+    ) -> None:
         """Add to the counts of a table, by its keys. In their order, so that no two transactions wait for each other."""
         campaign, what = table.primary_key.columns.keys()
-        values = [{campaign: number, what: key, "n": n} for (number, key), n in sorted(added.items()) if n]
+        values = [
+            {campaign: number, what: key, "n": n} for (number, key), n in sorted(added.items()) if n
+        ]
         if values:
             insert = self.upsert(table)
             summed = {"n": table.c.n + insert.excluded.n}
-            connection.execute(insert.on_conflict_do_update(index_elements=[campaign, what], set_=summed), values)
+            connection.execute(
+                insert.on_conflict_do_update(index_elements=[campaign, what], set_=summed), values
+            )
 
     def n_reports(self, connection: Connection, number: int) -> int:
         """How many accepted reports a campaign has."""
-        counted = select(func.coalesce(func.sum(tallies.c.n), 0)).where(tallies.c.campaign == number, tallies.c.slot != WITHDRAWN)
+        counted = select(func.coalesce(func.sum(tallies.c.n), 0)).where(
+            tallies.c.campaign == number, tallies.c.slot != WITHDRAWN
+        )
         return int(connection.execute(counted).scalar_one())
 
     def rows(
@@ -243,11 +278,21 @@ class ReportStore(ABC):
     ) -> Iterator[Sequence[tuple[bytes, int, bytes]]]:
         """The accepted reports of a campaign as (hash, slot, content), in blocks, in the order of their hashes; or those whose
         hashes are at least `low` and below `high`."""
-        within = [reports.c.campaign == number, reports.c.content.is_not(None), reports.c.hash >= low]
+        within = [
+            reports.c.campaign == number,
+            reports.c.content.is_not(None),
+            reports.c.hash >= low,
+        ]
         if high is not None:
             within.append(reports.c.hash < high)
-        chosen = select(reports.c.hash, reports.c.slot, reports.c.content).where(*within).order_by(reports.c.hash)
-        streamed = connection.execution_options(stream_results=True, max_row_buffer=2**14).execute(chosen)
+        chosen = (
+            select(reports.c.hash, reports.c.slot, reports.c.content)
+            .where(*within)
+            .order_by(reports.c.hash)
+        )
+        streamed = connection.execution_options(stream_results=True, max_row_buffer=2**14).execute(
+            chosen
+        )
         for block in streamed.partitions(2**14):
             yield [(row[0], row[1], row[2]) for row in block]
 
@@ -263,18 +308,25 @@ def _outcome(submission: Submission, kept: Kept, is_open: bool) -> Outcome:
     return Outcome(refused)
 
 
-def _refused(group: Sequence[Submission], outcomes: Sequence[Outcome]) -> Counter[tuple[int, Reason]]:
+def _refused(
+    group: Sequence[Submission], outcomes: Sequence[Outcome]
+) -> Counter[tuple[int, Reason]]:
     """How many are to be counted, by campaign and reason; a closed campaign's counts are final."""
     counted: Counter[tuple[int, Reason]] = Counter()
     for submission, outcome in zip(group, outcomes, strict=True):
         if not outcome.closed and (submission.refused or outcome.refused):
-            counted.update({(submission.campaign, reason): n for reason, n in submission.refused.items()})
+            counted.update(
+                {(submission.campaign, reason): n for reason, n in submission.refused.items()}
+            )
             counted.update((submission.campaign, reason) for reason in outcome.refused.values())
     return counted
 
 
 def _written(
-    group: Sequence[Submission], outcomes: Sequence[Outcome], accepted: Accepted, refused: Counter[tuple[int, Reason]]
+    group: Sequence[Submission],
+    outcomes: Sequence[Outcome],
+    accepted: Accepted,
+    refused: Counter[tuple[int, Reason]],
 ) -> Written:
     by_reason: Counter[Reason] = Counter()
     for (_, reason), n in refused.items():

@@ -15,7 +15,8 @@ from lopub.release.published_study import PublishedStudy, study_of
 
 @checks_options
 def open_study(
-    source: str | Path | ReportBatch | Counts | Publication, campaign: Campaign | str | Path | None = None
+    source: str | Path | ReportBatch | Counts | Publication,
+    campaign: Campaign | str | Path | None = None,
 ) -> Study | PublishedStudy:
     """A study of reports, of their counts, of a collector's database or of a publication, which can then be asked.
 
@@ -37,16 +38,27 @@ def open_study(
 
 def _of_database(address: str, campaign: Campaign | None) -> ReportBatch:
     try:
-        from lopub.service.campaigns import all_campaigns, find_campaign  # load SQLAlchemy, which nobody else needs
+        from lopub.service.campaigns import (
+            all_campaigns,
+            find_campaign,
+        )  # load SQLAlchemy, which nobody else needs
         from lopub.service.database import store_at
         from lopub.service.reading import batch_of
     except ImportError as error:
-        raise StoreError(f"a database needs {error.name}; install it with: pip install 'lopub[service]'") from None
+        raise StoreError(
+            f"a database needs {error.name}; install it with: pip install 'lopub[service]'"
+        ) from None
     store = store_at(address, create=False)
     try:
-        entries = [find_campaign(store, campaign.id)] if campaign is not None else list(all_campaigns(store))
+        entries = (
+            [find_campaign(store, campaign.id)]
+            if campaign is not None
+            else list(all_campaigns(store))
+        )
         if len(entries) != 1:
-            raise DomainError(f"database {store.name} has {len(entries)} campaigns; give the campaign")
+            raise DomainError(
+                f"database {store.name} has {len(entries)} campaigns; give the campaign"
+            )
         return batch_of(store, entries[0])
     finally:
         store.close()
@@ -55,7 +67,9 @@ def _of_database(address: str, campaign: Campaign | None) -> ReportBatch:
 def _of_publication(path: Path, campaign: Campaign | None) -> Study | PublishedStudy:
     found = Publication.load(path)
     if campaign is not None and campaign.id != found.campaign.id:
-        raise DomainError(f"{path} is of campaign {found.campaign.id[:16]}…, not of {campaign.id[:16]}…")
+        raise DomainError(
+            f"{path} is of campaign {found.campaign.id[:16]}…, not of {campaign.id[:16]}…"
+        )
     return study_of(found)
 
 

@@ -8,7 +8,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from lopub.errors import LopubError
-from lopub.pages.contribution import HEADERS, MEDIA_TYPES, assets, contribution_page, integrity, missing_page, policy
+from lopub.pages.contribution import (
+    HEADERS,
+    MEDIA_TYPES,
+    assets,
+    contribution_page,
+    integrity,
+    missing_page,
+    policy,
+)
 from lopub.service.collector import Collector
 from lopub.service.problems import problem_of
 
@@ -20,20 +28,33 @@ GONE = {"Cache-Control": "no-store"}
 
 def page_routes(collector: Collector) -> list[Route]:
     """The page of every campaign, and what all of them share."""
-    framed = HEADERS | GONE | {"Content-Security-Policy": policy(framed=True, sites=collector.settings.embed)}
+    framed = (
+        HEADERS
+        | GONE
+        | {"Content-Security-Policy": policy(framed=True, sites=collector.settings.embed)}
+    )
 
     async def page(request: Request) -> Response:
         campaign_id = request.path_params["id"]
         if campaign_id in assets():
             return _asset(campaign_id, request)
         try:
-            entry = await collector.entry(campaign_id, anew=True)  # nobody is to answer for a campaign that was closed meanwhile
+            entry = await collector.entry(
+                campaign_id, anew=True
+            )  # nobody is to answer for a campaign that was closed meanwhile
         except LopubError as error:
             problem = problem_of(error)
             collector.metrics.told(problem.kind.slug)
-            return Response(missing_page(f"{problem.kind.title}."), problem.kind.status, media_type="text/html", headers=framed)
+            return Response(
+                missing_page(f"{problem.kind.title}."),
+                problem.kind.status,
+                media_type="text/html",
+                headers=framed,
+            )
         address = f"../campaigns/{entry.campaign.id}"
-        made = contribution_page(entry.campaign, questions=address, collector=address, closed=entry.closed is not None)
+        made = contribution_page(
+            entry.campaign, questions=address, collector=address, closed=entry.closed is not None
+        )
         return Response(made, media_type="text/html", headers=framed)
 
     return [Route("/c/{id}", page, methods=["GET"])]
@@ -48,7 +69,9 @@ def _asset(name: str, request: Request) -> Response:
         return Response(status_code=304, headers=headers)
     media_type = MEDIA_TYPES[name[name.rindex(".") :]]
     if is_packed:
-        return Response(_packed(name), media_type=media_type, headers={**headers, "Content-Encoding": "gzip"})
+        return Response(
+            _packed(name), media_type=media_type, headers={**headers, "Content-Encoding": "gzip"}
+        )
     return Response(assets()[name], media_type=media_type, headers=headers)
 
 

@@ -71,7 +71,10 @@ Grants = Mapping[bytes, Grant]
 def grants_of(store: ReportStore) -> Grants:
     """What each token allows."""
     with store.reading() as connection:
-        return {row.hash: _grant(row.hash, row.scope, row.expires) for row in connection.execute(select(tokens))}
+        return {
+            row.hash: _grant(row.hash, row.scope, row.expires)
+            for row in connection.execute(select(tokens))
+        }
 
 
 def grant_among(grants: Grants, token: str) -> Grant | None:
@@ -82,7 +85,9 @@ def grant_among(grants: Grants, token: str) -> Grant | None:
 def revoke(store: ReportStore, name: str) -> None:
     """Take a token back, by its name in the list."""
     with store.writing() as connection:
-        hashes = [h for h in connection.execute(select(tokens.c.hash)).scalars() if h.hex()[:12] == name]
+        hashes = [
+            h for h in connection.execute(select(tokens.c.hash)).scalars() if h.hex()[:12] == name
+        ]
         if not hashes:
             raise DomainError(f"there is no token {name[:40]!r}; `lopub token list` names them")
         connection.execute(delete(tokens).where(tokens.c.hash.in_(hashes)))

@@ -19,7 +19,10 @@ DETAILS = {
     Reason.CONFLICT: "another report with the same id is kept already; a retry must resend the same bytes",
     Reason.WITHDRAWN: "the report with this id was withdrawn",
 }
-UNTIMELY = {EARLY: "has not begun; is the sender's clock right?", LATE: "is over, and so are its days of grace"}
+UNTIMELY = {
+    EARLY: "has not begun; is the sender's clock right?",
+    LATE: "is over, and so are its days of grace",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,11 @@ class Refusal:
 
     def to_json(self) -> dict[str, int | str]:
         """As the sender is told."""
-        members: dict[str, int | str] = {"index": self.index, "reason": self.reason, "detail": self.detail}
+        members: dict[str, int | str] = {
+            "index": self.index,
+            "reason": self.reason,
+            "detail": self.detail,
+        }
         return members | ({"when": self.when} if self.when else {})
 
 
@@ -53,9 +60,14 @@ class Arrival:
         """What the sender is told: how many came, and which of them were refused."""
         if not outcome.refused and not self.refusals:
             return b'{"received": %d, "refused": []}' % self.n_reports
-        later = [Refusal(self.places[place], reason, DETAILS[reason]) for place, reason in sorted(outcome.refused.items())]
+        later = [
+            Refusal(self.places[place], reason, DETAILS[reason])
+            for place, reason in sorted(outcome.refused.items())
+        ]
         refused = sorted(self.refusals + later, key=lambda refusal: refusal.index)
-        return json.dumps({"received": self.n_reports, "refused": [each.to_json() for each in refused]}).encode()
+        return json.dumps(
+            {"received": self.n_reports, "refused": [each.to_json() for each in refused]}
+        ).encode()
 
 
 def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arrival:
@@ -67,7 +79,10 @@ def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arri
     refusals: list[Refusal] = []
     for index, item in enumerate(items):
         if index >= most:
-            raise Problem(Kind.TOO_LARGE, f"a request may have at most {most:,} reports; send the others in another one")
+            raise Problem(
+                Kind.TOO_LARGE,
+                f"a request may have at most {most:,} reports; send the others in another one",
+            )
         try:
             if isinstance(item, ReportRejected):
                 raise item
@@ -83,13 +98,17 @@ def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arri
 
 def _in_time(report: Report, entry: Entry) -> Report:
     if when := entry.untimely(report.slot):
-        raise ReportRejected(Reason.SLOT, f"the round from {day_of(report.slot)} {UNTIMELY[when]}", when=when)
+        raise ReportRejected(
+            Reason.SLOT, f"the round from {day_of(report.slot)} {UNTIMELY[when]}", when=when
+        )
     return report
 
 
 def row_of(report: Report, number: int) -> StoredReport:
     """What is kept of a report: not its id, only the hash of it."""
-    return StoredReport(number, hashlib.sha256(report.id).digest(), report.slot, report.mask + report.payload)
+    return StoredReport(
+        number, hashlib.sha256(report.id).digest(), report.slot, report.mask + report.payload
+    )
 
 
 def _frames(body: bytes) -> Iterator[bytes | ReportRejected]:
@@ -106,7 +125,9 @@ def _twins(body: bytes) -> list[Any]:
     except (ValueError, RecursionError):
         raise Problem(Kind.MALFORMED, "the body is not valid JSON in UTF-8") from None
     if not isinstance(value, dict):
-        raise Problem(Kind.MALFORMED, "the body must be one JSON object, each of its members named once")
+        raise Problem(
+            Kind.MALFORMED, "the body must be one JSON object, each of its members named once"
+        )
     if set(value) != {"reports"}:
         return [value]
     if not isinstance(value["reports"], list):

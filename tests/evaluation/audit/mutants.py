@@ -28,7 +28,11 @@ Run = Callable[[Sequence[Any]], list[bytes]]
 Patches = Callable[[], AbstractContextManager[Any]]
 
 
-def client(campaign: Campaign, patches: Patches = nullcontext, changed: Callable[[bytes, Any], bytes] | None = None) -> Run:
+def client(
+    campaign: Campaign,
+    patches: Patches = nullcontext,
+    changed: Callable[[bytes, Any], bytes] | None = None,
+) -> Run:
     """Our own client under a patch; changed: what becomes of a finished report."""
 
     def run(lines: Sequence[Any]) -> list[bytes]:
@@ -38,7 +42,9 @@ def client(campaign: Campaign, patches: Patches = nullcontext, changed: Callable
                 if line != "again":
                     mine, record = Client(campaign, store=MemoryStore()), line
                 wire = mine.encode(record).to_bytes()
-                found.append(changed(wire, list(campaign.domain.indices(record))) if changed else wire)
+                found.append(
+                    changed(wire, list(campaign.domain.indices(record))) if changed else wire
+                )
         return found
 
     return run
@@ -50,7 +56,9 @@ def randomizing(kind: type[Channel], wrong: Callable[..., int]) -> Patches:
 
 def bare_bit(self: SymmetricChannel, candidate: int, randomness: Randomness) -> int:
     last = 1 << (self.n_candidates - 1)
-    return 1 << candidate ^ (randomness.changes(self.n_candidates, self.change_units, 2**32) & ~last)
+    return 1 << candidate ^ (
+        randomness.changes(self.n_candidates, self.change_units, 2**32) & ~last
+    )
 
 
 def kept_ones(self: SymmetricChannel, candidate: int, randomness: Randomness) -> int:
@@ -79,22 +87,39 @@ def always_held(self: SubsetChannel, candidate: int, randomness: Randomness) -> 
 
 def loud_coin(self: OptimizedChannel, candidate: int, randomness: Randomness) -> int:
     """The true bit is kept as if it were flipped, not tossed."""
-    noise = sum((randomness.below(self.odds + 2**32) < 2**32) << i for i in range(self.n_candidates))
+    noise = sum(
+        (randomness.below(self.odds + 2**32) < 2**32) << i for i in range(self.n_candidates)
+    )
     return noise & ~(1 << candidate) | (randomness.below(20) > 0) << candidate
 
 
 HONEST_DIRECT = DirectChannel.randomize
 
 
-def whole_budget(campaign: Campaign, candidates: Sequence[int], *, slot: int, randomness: Randomness) -> Report:
+def whole_budget(
+    campaign: Campaign, candidates: Sequence[int], *, slot: int, randomness: Randomness
+) -> Report:
     """Every block has the noise of a report of one block."""
     view = campaign.view.draw(campaign.domain.sizes, randomness)
-    loud = [DirectChannel(channel.n_candidates, channel.odds**2 >> 32) for channel in campaign.channels(view)]  # type: ignore[attr-defined]
-    outputs = [channel.randomize(candidates[i], randomness) for channel, i in zip(loud, view, strict=True)]
-    return Report(campaign=campaign.prefix, id=randomness.take(ID_BYTES), slot=slot, mask=b"", payload=pack(outputs, loud))
+    loud = [
+        DirectChannel(channel.n_candidates, channel.odds**2 >> 32)
+        for channel in campaign.channels(view)
+    ]  # type: ignore[attr-defined]
+    outputs = [
+        channel.randomize(candidates[i], randomness) for channel, i in zip(loud, view, strict=True)
+    ]
+    return Report(
+        campaign=campaign.prefix,
+        id=randomness.take(ID_BYTES),
+        slot=slot,
+        mask=b"",
+        payload=pack(outputs, loud),
+    )
 
 
-def telling_view(campaign: Campaign, candidates: Sequence[int], *, slot: int, randomness: Randomness) -> Report:
+def telling_view(
+    campaign: Campaign, candidates: Sequence[int], *, slot: int, randomness: Randomness
+) -> Report:
     """Draws again where it does not like the view: a first answer of zero is rather not told."""
     for _ in range(4):
         view = campaign.view.draw(campaign.domain.sizes, randomness)
@@ -106,7 +131,13 @@ def telling_view(campaign: Campaign, candidates: Sequence[int], *, slot: int, ra
     channels = campaign.channels(view)
     payload = pack([channels[0].randomize(number, randomness)], channels)
     mask = mask_of(view, campaign.mask_bytes)
-    return Report(campaign=campaign.prefix, id=randomness.take(ID_BYTES), slot=slot, mask=mask, payload=payload)
+    return Report(
+        campaign=campaign.prefix,
+        id=randomness.take(ID_BYTES),
+        slot=slot,
+        mask=mask,
+        payload=payload,
+    )
 
 
 class Forgetful(MemoryStore):
@@ -130,7 +161,9 @@ def forgetful(campaign: Campaign) -> Run:
 
 def seeded(campaign: Campaign) -> Run:
     """Each run begins with the same seed."""
-    return lambda lines: client(campaign, lambda: patch.object(os, "urandom", random.Random(1).randbytes))(lines)
+    return lambda lines: client(
+        campaign, lambda: patch.object(os, "urandom", random.Random(1).randbytes)
+    )(lines)
 
 
 def seeded_noise(campaign: Campaign) -> Run:
@@ -160,13 +193,30 @@ def with_padding(wire: bytes, candidates: Any) -> bytes:
 
 
 SYMMETRIC: dict[str, object] = {"flip_probability": "0.7", "mechanism": "unary", "jointly": True}
-DIRECT: dict[str, object] = {"epsilon": 2, "mechanism": "direct", "view": Sample(2), "jointly": True}
+DIRECT: dict[str, object] = {
+    "epsilon": 2,
+    "mechanism": "direct",
+    "view": Sample(2),
+    "jointly": True,
+}
 MUTANTS: dict[str, tuple[dict[str, object], Callable[[Campaign], Run]]] = {
     "a bit left bare": (SYMMETRIC, lambda c: client(c, randomizing(SymmetricChannel, bare_bit))),
-    "a one that never turns zero": (SYMMETRIC, lambda c: client(c, randomizing(SymmetricChannel, kept_ones))),
-    "a zero that never turns one": (SYMMETRIC, lambda c: client(c, randomizing(SymmetricChannel, kept_zeros))),
-    "one answer sent as it is": (DIRECT, lambda c: client(c, randomizing(DirectChannel, bare_last))),
-    "drawn again where not kept": (DIRECT, lambda c: client(c, randomizing(DirectChannel, kept_twice))),
+    "a one that never turns zero": (
+        SYMMETRIC,
+        lambda c: client(c, randomizing(SymmetricChannel, kept_ones)),
+    ),
+    "a zero that never turns one": (
+        SYMMETRIC,
+        lambda c: client(c, randomizing(SymmetricChannel, kept_zeros)),
+    ),
+    "one answer sent as it is": (
+        DIRECT,
+        lambda c: client(c, randomizing(DirectChannel, bare_last)),
+    ),
+    "drawn again where not kept": (
+        DIRECT,
+        lambda c: client(c, randomizing(DirectChannel, kept_twice)),
+    ),
     "noise redrawn on a retry": (DIRECT, forgetful),
     "a seeded generator": (DIRECT, seeded),
     "seeded noise under random ids": (DIRECT, seeded_noise),
@@ -176,8 +226,14 @@ MUTANTS: dict[str, tuple[dict[str, object], Callable[[Campaign], Run]]] = {
     ),
     "an answer in the id": (DIRECT | {"epsilon": 1}, lambda c: client(c, changed=with_id)),
     "an answer in the day": (DIRECT | {"epsilon": 4}, lambda c: client(c, changed=with_day)),
-    "a length that depends on the answer": (DIRECT | {"epsilon": 4}, lambda c: client(c, changed=longer)),
-    "an answer in the padding": (SYMMETRIC | {"jointly": False}, lambda c: client(c, changed=with_padding)),
+    "a length that depends on the answer": (
+        DIRECT | {"epsilon": 4},
+        lambda c: client(c, changed=longer),
+    ),
+    "an answer in the padding": (
+        SYMMETRIC | {"jointly": False},
+        lambda c: client(c, changed=with_padding),
+    ),
     "a true cell that is always held": (
         {"epsilon": 3, "mechanism": "subset", "jointly": True},
         lambda c: client(c, randomizing(SubsetChannel, always_held)),

@@ -62,7 +62,10 @@ def test_an_honest_client_is_not_refuted(name):
 def test_what_a_hashed_block_sends_is_looked_at_whatever_its_size(size, law_bits):
     """Of a large one, the bits that its law speaks of are too many; then those that are sent are all that there is to see."""
     campaign = laws.small_campaign(size, epsilon=2, mechanism="hashed")
-    record = {name: attribute.answers[0] for name, attribute in zip(campaign.domain.names, campaign.domain, strict=True)}
+    record = {
+        name: attribute.answers[0]
+        for name, attribute in zip(campaign.domain.names, campaign.domain, strict=True)
+    }
     wires = [Client(campaign, store=MemoryStore()).encode(record).to_bytes() for _ in range(20)]
     seen = [name for name in events_of(campaign, wires).names if " is " in name]
     assert sum("sent bit" in name for name in seen) == 2 * 8 * campaign.channels((0,))[0].n_bytes
@@ -108,7 +111,11 @@ def test_too_few_reports_are_refused():
 
 @pytest.mark.parametrize(
     ("command", "message"),
-    [("no-such-program", "cannot be run"), ("echo zz", "other things than reports"), ("true", "printed 0 reports for 1 lines")],
+    [
+        ("no-such-program", "cannot be run"),
+        ("echo zz", "other things than reports"),
+        ("true", "printed 0 reports for 1 lines"),
+    ],
 )
 def test_a_client_that_does_not_answer_is_told_in_one_sentence(command, message):
     with pytest.raises(EngineError, match=message):
@@ -141,7 +148,9 @@ def test_the_command_says_what_is_claimed_beside_what_was_found(file):
 @pytest.mark.usefixtures("few_processes")
 def test_the_command_refutes_a_mutant_with_exit_code_1(file):
     command = f"'{sys.executable}' '{mutants.__file__}' 'a seeded generator' '{file}'"
-    ran = CliRunner().invoke(app, ["audit", str(file), "--client", command, "--reports", "400", "--json"])
+    ran = CliRunner().invoke(
+        app, ["audit", str(file), "--client", command, "--reports", "400", "--json"]
+    )
     assert ran.exit_code == 1
     told = json.loads(ran.stdout)
     assert "more than once" in told["refuted"][0]["event"]
@@ -163,7 +172,16 @@ def test_a_client_that_answers_another_campaign_is_not_called_right(file, tmp_pa
 @pytest.mark.usefixtures("few_processes")
 def test_the_browser_client_is_not_refuted(file):
     ran = CliRunner().invoke(
-        app, ["audit", str(file), "--client", f"node '{FOLDER}/test/respond.mjs' '{file}'", "--reports", "2000", "--json"]
+        app,
+        [
+            "audit",
+            str(file),
+            "--client",
+            f"node '{FOLDER}/test/respond.mjs' '{file}'",
+            "--reports",
+            "2000",
+            "--json",
+        ],
     )
     assert ran.exit_code == 0
     assert json.loads(ran.stdout)["refuted"] == []
@@ -172,7 +190,9 @@ def test_the_browser_client_is_not_refuted(file):
 @pytest.mark.usefixtures("few_processes")
 def test_the_example_of_the_page_runs(tmp_path, monkeypatch):
     page = (FOLDER.parents[1] / "docs" / "auditing.md").read_text(encoding="utf-8")
-    commands = [shlex.split(line[2:])[1:] for line in page.splitlines() if line.startswith("$ lopub ")]
+    commands = [
+        shlex.split(line[2:])[1:] for line in page.splitlines() if line.startswith("$ lopub ")
+    ]
     assert [command[0] for command in commands] == ["campaign", "audit"]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "draft.json").write_text(page[page.index('`{"name"') + 1 : page.index("}]}}`") + 4])
@@ -180,8 +200,12 @@ def test_the_example_of_the_page_runs(tmp_path, monkeypatch):
         ran = CliRunner().invoke(app, command)
         assert ran.exit_code == 0, ran.output
     assert "Not refuted" in ran.output
-    (tmp_path / "respond.py").write_text(page.split("```python file=respond.py\n")[1].split("```")[0])
+    (tmp_path / "respond.py").write_text(
+        page.split("```python file=respond.py\n")[1].split("```")[0]
+    )
     command = shlex.join([sys.executable, "respond.py", "campaign.json"])
-    ran = CliRunner().invoke(app, ["audit", "campaign.json", "--client", command, "--again", "--reports", "200"])
+    ran = CliRunner().invoke(
+        app, ["audit", "campaign.json", "--client", command, "--again", "--reports", "200"]
+    )
     assert ran.exit_code == 0, ran.output
     assert "Not refuted" in ran.output

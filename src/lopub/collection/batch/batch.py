@@ -59,19 +59,31 @@ class ReportBatch(Shown):
 
     def __repr__(self) -> str:
         refused = sum(self.refused.values())
-        facts = [repr(self.campaign.terms.name), f"{len(self):,} reports", f"{len(self.views):,} views"]
+        facts = [
+            repr(self.campaign.terms.name),
+            f"{len(self):,} reports",
+            f"{len(self.views):,} views",
+        ]
         return one_line(self, *facts, *([f"{refused:,} refused"] if refused else []))
 
     def to_arrow(self) -> pa.Table:
         """One row per report, as in Parquet files: id, slot, view and payload, the bytes that were sent."""
-        from lopub.collection.batch.report_files import reports_table  # the files know the batch, not the other way round
+        from lopub.collection.batch.report_files import (
+            reports_table,
+        )  # the files know the batch, not the other way round
 
         return reports_table(self)
 
     def _repr_html_(self) -> str:
         """How many reports cover what; bytes say nothing to people."""
-        names, largest = self.campaign.domain.names, Counter(self.view_index.tolist()).most_common(MOST_SHOWN)
-        rows = [(", ".join(names[position] for position in self.views[number]), f"{n:,}") for number, n in largest]
+        names, largest = (
+            self.campaign.domain.names,
+            Counter(self.view_index.tolist()).most_common(MOST_SHOWN),
+        )
+        rows = [
+            (", ".join(names[position] for position in self.views[number]), f"{n:,}")
+            for number, n in largest
+        ]
         return html_table((repr(self),), ()) + html_table(("view", "reports"), rows)
 
     @staticmethod
@@ -113,11 +125,17 @@ class ReportBatch(Shown):
 
     def without(self, days: Sequence[str]) -> Self:
         """All but the reports of some days, such as 2026-03-01 or 2026-03-01..2026-03-04."""
-        return self.only(~np.isin(self.slots, [slot for each in days for slot in days_between(each)])) if days else self
+        return (
+            self.only(~np.isin(self.slots, [slot for each in days for slot in days_between(each)]))
+            if days
+            else self
+        )
 
     def only(self, rows: NDArray[np.bool_]) -> Self:
         """Some of the reports; what is known of all stays known. rows: shape (n_reports,)."""
-        return replace(self[rows], refused=self.refused, n_repeated=self.n_repeated, origin=self.origin)
+        return replace(
+            self[rows], refused=self.refused, n_repeated=self.n_repeated, origin=self.origin
+        )
 
     @classmethod
     def concatenated(cls, batches: Sequence["ReportBatch"]) -> Self:
@@ -138,14 +156,19 @@ class ReportBatch(Shown):
         campaign, refused, n_repeated = first.campaign, Counter(first.refused), first.n_repeated
         origin = first.origin
         ids, slots = GrowingColumn(first.ids), GrowingColumn(first.slots)
-        data, lengths = GrowingColumn(first.payloads.bytes_used), GrowingColumn(first.payloads.lengths.astype(np.int32))
+        data, lengths = (
+            GrowingColumn(first.payloads.bytes_used),
+            GrowingColumn(first.payloads.lengths.astype(np.int32)),
+        )
         place = {view: i for i, view in enumerate(first.views)}
         view_index = GrowingColumn(first.view_index)
         for batch in batches:
             if batch.campaign.id != campaign.id:
                 raise DomainError("batches of different campaigns cannot be concatenated")
             if batch.ids.shape[1] != ids.rows.shape[1]:
-                raise DomainError("reports out of a collector and reports out of a file cannot be concatenated")
+                raise DomainError(
+                    "reports out of a collector and reports out of a file cannot be concatenated"
+                )
             refused += Counter(batch.refused)
             n_repeated += batch.n_repeated
             origin += batch.origin
@@ -153,7 +176,9 @@ class ReportBatch(Shown):
             slots.add(batch.slots)
             data.add(batch.payloads.bytes_used)
             lengths.add(batch.payloads.lengths)
-            numbers = np.array([place.setdefault(view, len(place)) for view in batch.views], dtype=np.int32)
+            numbers = np.array(
+                [place.setdefault(view, len(place)) for view in batch.views], dtype=np.int32
+            )
             view_index.add(numbers[batch.view_index])
         views = tuple(sorted(place))
         rank = {view: i for i, view in enumerate(views)}
@@ -178,12 +203,15 @@ class ReportBatch(Shown):
         payloads = b"".join(report.payload for report in reports)
         whole = cls(
             campaign=campaign,
-            ids=np.frombuffer(b"".join(report.id for report in reports), np.uint8).reshape(len(reports), 16),
+            ids=np.frombuffer(b"".join(report.id for report in reports), np.uint8).reshape(
+                len(reports), 16
+            ),
             slots=np.array([report.slot for report in reports], dtype=np.uint32),
             views=views,
             view_index=np.array([place[view] for view in found], dtype=np.int32),
             payloads=Packed.from_lengths(
-                np.frombuffer(payloads, np.uint8), np.array([len(report.payload) for report in reports], dtype=np.int64)
+                np.frombuffer(payloads, np.uint8),
+                np.array([len(report.payload) for report in reports], dtype=np.int64),
             ),
         )
         return whole._once()
@@ -191,7 +219,9 @@ class ReportBatch(Shown):
     def repeated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """The rows whose id an earlier row has; for each the first row that has it; and whether the two are the same report."""
         later, first = later_ones(self.ids)
-        same = (self.slots[later] == self.slots[first]) & (self.view_index[later] == self.view_index[first])
+        same = (self.slots[later] == self.slots[first]) & (
+            self.view_index[later] == self.view_index[first]
+        )
         same[same] = same_strings(self.payloads, later[same], first[same])
         return later, first, same
 
@@ -233,7 +263,9 @@ class ReportBatch(Shown):
     def whole_ids(self) -> NDArray[np.uint8]:
         """The ids themselves; refused where only their hashes are known. shape (n, 16)."""
         if self.ids.shape[1] != ID_BYTES:
-            raise DomainError("a collector keeps only the hashes of report ids, so its reports cannot be written out as reports")
+            raise DomainError(
+                "a collector keeps only the hashes of report ids, so its reports cannot be written out as reports"
+            )
         return self.ids
 
     def report(self, i: int) -> Report:
@@ -263,7 +295,9 @@ class ReportBatch(Shown):
         """The blocks of the reports with this view."""
         return self.campaign.channels(self.views[view_number])
 
-    def block_bits(self, view_number: int, at: int, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
+    def block_bits(
+        self, view_number: int, at: int, rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.uint8]:
         """The bits of one block in the reports of a view, or in some of them. shape (n, width)."""
         channels = self.channels(view_number)
         matrix = self.payloads.matrix(self.rows_of(view_number) if rows is None else rows)
@@ -289,7 +323,11 @@ class ReportBatch(Shown):
             return [(number, 0) for number, view in enumerate(self.views) if view == positions]
         if len(positions) != 1:
             return []
-        return [(number, view.index(positions[0])) for number, view in enumerate(self.views) if positions[0] in view]
+        return [
+            (number, view.index(positions[0]))
+            for number, view in enumerate(self.views)
+            if positions[0] in view
+        ]
 
     def cells(self) -> NDArray[np.int64]:
         """The numbers of jointly randomized `direct` reports: each the cell of its own view."""

@@ -19,7 +19,11 @@ Ok = NDArray[np.bool_]
 
 
 def checked_batch(
-    campaign: Campaign, ids: NDArray[np.uint8], slots: NDArray[np.uint32], masks: NDArray[np.uint8], payloads: Packed
+    campaign: Campaign,
+    ids: NDArray[np.uint8],
+    slots: NDArray[np.uint32],
+    masks: NDArray[np.uint8],
+    payloads: Packed,
 ) -> ReportBatch:
     """The well-formed ones among these reports, with the others counted by reason. masks: shape (n, mask_bytes)."""
     refused: Counter[Reason] = Counter()
@@ -34,7 +38,10 @@ def checked_batch(
     schedule = campaign.terms.schedule
     if schedule:
         first, last, step = schedule.slots[0], schedule.slots[-1], schedule.slots.step
-        sift((slots >= first) & (slots <= last) & ((slots - np.uint32(first)) % step == 0), Reason.SLOT)
+        sift(
+            (slots >= first) & (slots <= last) & ((slots - np.uint32(first)) % step == 0),
+            Reason.SLOT,
+        )
     views, view_index = _views(campaign, masks[kept])
     sift(view_index >= 0, Reason.VIEW)
     view_index = view_index[view_index >= 0]
@@ -70,14 +77,19 @@ def _assembled(
     )
 
 
-def _views(campaign: Campaign, masks: NDArray[np.uint8]) -> tuple[tuple[Clique, ...], NDArray[np.int32]]:
+def _views(
+    campaign: Campaign, masks: NDArray[np.uint8]
+) -> tuple[tuple[Clique, ...], NDArray[np.int32]]:
     """The distinct views, in order, and each report's place among them; -1 where the campaign cannot draw it."""
     sizes = campaign.domain.sizes
     if not campaign.view.masked:
         return (tuple(range(len(sizes))),), np.zeros(len(masks), dtype=np.int32)
     distinct, inverse = distinct_rows(masks)
     found = [view_of(row.tobytes()) for row in distinct]
-    possible = [bool(view) and view[-1] < len(sizes) and campaign.view.can_draw(view, sizes) for view in found]
+    possible = [
+        bool(view) and view[-1] < len(sizes) and campaign.view.can_draw(view, sizes)
+        for view in found
+    ]
     views = tuple(sorted(view for view, ok in zip(found, possible, strict=True) if ok))
     place = {view: i for i, view in enumerate(views)}
     return views, np.array([place.get(view, -1) for view in found], dtype=np.int32)[inverse]
@@ -86,7 +98,10 @@ def _views(campaign: Campaign, masks: NDArray[np.uint8]) -> tuple[tuple[Clique, 
 def _padding(batch: ReportBatch) -> tuple[Ok, Reason]:
     """Bits behind the last one must be zero."""
     campaign = batch.campaign
-    used = np.array([sum(channel.width for channel in campaign.channels(view)) % 8 for view in batch.views], dtype=np.uint8)
+    used = np.array(
+        [sum(channel.width for channel in campaign.channels(view)) % 8 for view in batch.views],
+        dtype=np.uint8,
+    )
     if not used.any():
         return np.ones(len(batch), dtype=bool), Reason.PADDING
     bits_used = used[batch.view_index]

@@ -33,7 +33,9 @@ class Frames:
     """Where in their file the last one ends."""
 
 
-def walk_frames(path: Path, block: int, start: int = 0, stop: int | None = None) -> Iterator[Frames]:
+def walk_frames(
+    path: Path, block: int, start: int = 0, stop: int | None = None
+) -> Iterator[Frames]:
     """The reports of a file, or of some of its bytes, in blocks of so many; an error where the last one is cut off."""
     at, end = start, path.stat().st_size if stop is None else stop
     with open(path, "rb") as file:
@@ -42,7 +44,9 @@ def walk_frames(path: Path, block: int, start: int = 0, stop: int | None = None)
             data = np.frombuffer(file.read(min(BYTES_AT_ONCE, end - at)), np.uint8)
             frames, n_used = _found(data, block)
             if not n_used:
-                raise StoreError(f"{path} is a damaged or cut-off file of framed reports: the last one is not whole")
+                raise StoreError(
+                    f"{path} is a damaged or cut-off file of framed reports: the last one is not whole"
+                )
             at += n_used
             yield replace(frames, end=at)
 
@@ -83,7 +87,10 @@ def _follow(data: NDArray[np.uint8], starts: Numbers, lengths: Numbers) -> tuple
 
 def from_frames(frames: Sequence[bytes], campaign: Campaign) -> ReportBatch:
     """The well-formed ones among these wire bytes, with the others counted by reason."""
-    strings = Packed.from_lengths(np.frombuffer(b"".join(frames), np.uint8), np.array([len(frame) for frame in frames], np.int64))
+    strings = Packed.from_lengths(
+        np.frombuffer(b"".join(frames), np.uint8),
+        np.array([len(frame) for frame in frames], np.int64),
+    )
     return batch_of_frames(Frames(strings.data, strings.offsets[:-1], strings.lengths), campaign)
 
 
@@ -92,14 +99,18 @@ def batch_of_frames(frames: Frames, campaign: Campaign) -> ReportBatch:
     n_head, starts, lengths = HEADER_BYTES + campaign.mask_bytes, frames.starts, frames.lengths
     long_enough = lengths >= n_head
     starts, lengths = starts[long_enough], lengths[long_enough]
-    head = Packed.copied(frames.data, starts, np.full(len(starts), n_head, dtype=np.int64)).data.reshape(-1, n_head)
+    head = Packed.copied(
+        frames.data, starts, np.full(len(starts), n_head, dtype=np.int64)
+    ).data.reshape(-1, n_head)
     of_version = head[:, 0] == VERSION
     own = of_version & (head[:, 1:9] == np.frombuffer(campaign.prefix, np.uint8)).all(axis=1)
     if not own.all():
         head, starts, lengths = head[own], starts[own], lengths[own]
     payloads = Packed.copied(frames.data, starts + n_head, lengths - n_head)
     slots = head[:, 25:29].copy().view(">u4").reshape(-1).astype(np.uint32)
-    batch = checked_batch(campaign, np.ascontiguousarray(head[:, 9:25]), slots, head[:, HEADER_BYTES:], payloads)
+    batch = checked_batch(
+        campaign, np.ascontiguousarray(head[:, 9:25]), slots, head[:, HEADER_BYTES:], payloads
+    )
     refused = {
         Reason.LENGTH: int((~long_enough).sum()),
         Reason.VERSION: int((~of_version).sum()),

@@ -103,14 +103,20 @@ def later_ones(ids: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 def _among(keys: Keys, shared: Keys) -> NDArray[np.bool_]:
     """Whether each key is one of the shared ones, which are in order and at least one."""
-    found: NDArray[np.bool_] = shared[np.minimum(np.searchsorted(shared, keys), len(shared) - 1)] == keys
+    found: NDArray[np.bool_] = (
+        shared[np.minimum(np.searchsorted(shared, keys), len(shared) - 1)] == keys
+    )
     return found
 
 
-def same_strings(strings: Packed, rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+def same_strings(
+    strings: Packed, rows: NDArray[np.int64], others: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     """Whether the strings of these rows are those of the others, one by one; none is empty."""
     same: NDArray[np.bool_] = strings.lengths[rows] == strings.lengths[others]
     if same.any():
         mine, theirs = strings.take(rows[same]), strings.take(others[same])
-        same[same] = np.logical_and.reduceat(mine.bytes_used == theirs.bytes_used, mine.offsets[:-1])
+        same[same] = np.logical_and.reduceat(
+            mine.bytes_used == theirs.bytes_used, mine.offsets[:-1]
+        )
     return same

@@ -13,7 +13,13 @@ import pyarrow.parquet
 
 from lopub.collection.batch.batch import ReportBatch
 from lopub.collection.batch.check import checked_batch
-from lopub.collection.batch.framed import batch_of_frames, frame_cuts, framed_bytes, from_frames, walk_frames
+from lopub.collection.batch.framed import (
+    batch_of_frames,
+    frame_cuts,
+    framed_bytes,
+    from_frames,
+    walk_frames,
+)
 from lopub.collection.origin import PLAIN, Origin
 from lopub.collection.reading import reading
 from lopub.contract.campaign import Campaign
@@ -54,7 +60,11 @@ class Stretch(NamedTuple):
 
 
 def walk_reports(
-    path: str | Path, campaign: Campaign | None = None, *, block: int = BLOCK_REPORTS, within: Stretch | None = None
+    path: str | Path,
+    campaign: Campaign | None = None,
+    *,
+    block: int = BLOCK_REPORTS,
+    within: Stretch | None = None,
 ) -> Iterator[ReportBatch]:
     """The reports of a file in blocks, so that it may be larger than memory; at least one block, if an empty one.
 
@@ -63,14 +73,19 @@ def walk_reports(
     if _is_parquet(path):
         return _walk_parquet(Path(path), campaign, block, within)
     if campaign is None:
-        raise CampaignError(f"{path} is not a Parquet file, so it does not say which campaign it is of; give the campaign")
+        raise CampaignError(
+            f"{path} is not a Parquet file, so it does not say which campaign it is of; give the campaign"
+        )
     return _walk_framed(Path(path), campaign, block, within)
 
 
 def stretches_of(path: str | Path, n_reports: int) -> list[Stretch]:
     """A file cut into parts, in its order, of about so many reports each; not looked into."""
     if not _is_parquet(path):
-        return [Stretch(at, stop, n) for (at, n), (stop, _) in pairwise(frame_cuts(Path(path), n_reports))]
+        return [
+            Stretch(at, stop, n)
+            for (at, n), (stop, _) in pairwise(frame_cuts(Path(path), n_reports))
+        ]
     with _opened(Path(path)) as file:
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
     found: list[Stretch] = []
@@ -122,11 +137,15 @@ _NEXT = {
 }
 
 
-def save_reports(path: str | Path, campaign: Campaign, batches: Iterable[ReportBatch], *, force: bool = False) -> int:
+def save_reports(
+    path: str | Path, campaign: Campaign, batches: Iterable[ReportBatch], *, force: bool = False
+) -> int:
     """Write batch after batch, whole or not at all; how many reports. Parquet where the name ends in .parquet, wire bytes
     behind their lengths where it ends in .bin or .reports."""
     if Path(path).suffix not in SUFFIXES:
-        raise StoreError(f"{path} must end in .parquet, or in .bin or .reports for framed wire bytes: it will hold reports")
+        raise StoreError(
+            f"{path} must end in .parquet, or in .bin or .reports for framed wire bytes: it will hold reports"
+        )
     write = _write_parquet if str(path).endswith(".parquet") else _write_framed
     with whole_file(Path(path), force=force) as part:
         return write(part, campaign, _of(campaign, batches))
@@ -135,7 +154,9 @@ def save_reports(path: str | Path, campaign: Campaign, batches: Iterable[ReportB
 def _of(campaign: Campaign, batches: Iterable[ReportBatch]) -> Iterator[ReportBatch]:
     for batch in batches:
         if batch.campaign.id != campaign.id:
-            raise CampaignError(f"reports of campaign {batch.campaign.id[:16]}… do not go into a file of {campaign.id[:16]}…")
+            raise CampaignError(
+                f"reports of campaign {batch.campaign.id[:16]}… do not go into a file of {campaign.id[:16]}…"
+            )
         yield batch
 
 
@@ -153,11 +174,15 @@ def _write_parquet(part: Path, campaign: Campaign, batches: Iterable[ReportBatch
     first = next(coming, None)
     id_bytes, origin = (ID_BYTES, PLAIN) if first is None else (first.ids.shape[1], first.origin)
     n_reports, schema = 0, _schema(campaign, id_bytes, origin)
-    with pa.parquet.ParquetWriter(part, schema, compression="zstd", use_dictionary=["slot", "view"], **_SAFE) as writer:
+    with pa.parquet.ParquetWriter(
+        part, schema, compression="zstd", use_dictionary=["slot", "view"], **_SAFE
+    ) as writer:
         for batch in chain([] if first is None else [first], coming):
             n_reports += len(batch)
             for start in range(0, len(batch), BLOCK_REPORTS):
-                writer.write_table(_arrow(batch, start, min(start + BLOCK_REPORTS, len(batch)), schema))
+                writer.write_table(
+                    _arrow(batch, start, min(start + BLOCK_REPORTS, len(batch)), schema)
+                )
     return n_reports
 
 
@@ -168,7 +193,9 @@ def reports_table(batch: ReportBatch) -> pa.Table:
 
 def _arrow(batch: ReportBatch, start: int, stop: int, schema: pa.Schema) -> pa.Table:
     if batch.ids.shape[1] != schema.field("id").type.byte_width:
-        raise DomainError("reports out of a collector and reports out of a file cannot be written into one file")
+        raise DomainError(
+            "reports out of a collector and reports out of a file cannot be written into one file"
+        )
     buffers = [None, pa.py_buffer(np.ascontiguousarray(batch.ids[start:stop]))]
     ids = pa.FixedSizeBinaryArray.from_buffers(schema.field("id").type, stop - start, buffers)
     views = binary_array(Packed.from_matrix(batch.masks[start:stop]))
@@ -186,7 +213,9 @@ def binary_array(strings: Packed) -> pa.Array:
 def _opened(path: Path) -> pa.parquet.ParquetFile:
     """buffer_size: of a row group of any size, little is held at once."""
     with reading(path, f"{path} is a damaged or cut-off Parquet file"):
-        return pa.parquet.ParquetFile(path, page_checksum_verification=True, pre_buffer=False, buffer_size=BUFFER)
+        return pa.parquet.ParquetFile(
+            path, page_checksum_verification=True, pre_buffer=False, buffer_size=BUFFER
+        )
 
 
 def fields_of(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
@@ -197,16 +226,26 @@ def fields_of(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
         return []
 
 
-def _walk_parquet(path: Path, campaign: Campaign | None, block: int, within: Stretch | None) -> Iterator[ReportBatch]:
+def _walk_parquet(
+    path: Path, campaign: Campaign | None, block: int, within: Stretch | None
+) -> Iterator[ReportBatch]:
     with _opened(path) as file:
-        own, origin = _campaign_of(file.schema_arrow, path, campaign), _origin_of(file.schema_arrow, path)
+        own, origin = (
+            _campaign_of(file.schema_arrow, path, campaign),
+            _origin_of(file.schema_arrow, path),
+        )
         groups = list(range(within.start, within.stop)) if within else None
         try:
             n_walked = 0
             with reading(path, f"{path} is a damaged Parquet file"):
-                for rows in file.iter_batches(batch_size=block, row_groups=groups, columns=_COLUMNS, use_threads=False):
+                for rows in file.iter_batches(
+                    batch_size=block, row_groups=groups, columns=_COLUMNS, use_threads=False
+                ):
                     n_walked += 1
-                    yield replace(_from_arrow(rows, own), origin=origin if n_walked == 1 else Origin(origin.is_simulated))
+                    yield replace(
+                        _from_arrow(rows, own),
+                        origin=origin if n_walked == 1 else Origin(origin.is_simulated),
+                    )
         finally:
             pa.default_memory_pool().release_unused()  # what was read is let go, or held once more by now
         if not n_walked:
@@ -222,7 +261,9 @@ def _campaign_of(schema: pa.Schema, path: Path, campaign: Campaign | None) -> Ca
     named = metadata[_ID].decode(errors="replace")
     if campaign is not None:
         if named != campaign.id:
-            raise CampaignError(f"{path} holds reports of campaign {named[:16]}…, not of {campaign.id[:16]}…")
+            raise CampaignError(
+                f"{path} holds reports of campaign {named[:16]}…, not of {campaign.id[:16]}…"
+            )
         return campaign
     return Campaign.from_bytes(metadata.get(_CAMPAIGN, b""), expected_id=named)
 
@@ -231,7 +272,9 @@ def _origin_of(schema: pa.Schema, path: Path) -> Origin:
     try:
         return Origin.from_text((schema.metadata or {}).get(_ORIGIN))
     except ValueError:
-        raise StoreError(f"{path} is a Parquet file of reports, but does not say where they come from") from None
+        raise StoreError(
+            f"{path} is a Parquet file of reports, but does not say where they come from"
+        ) from None
 
 
 def _from_arrow(rows: pa.RecordBatch, campaign: Campaign) -> ReportBatch:
@@ -240,23 +283,38 @@ def _from_arrow(rows: pa.RecordBatch, campaign: Campaign) -> ReportBatch:
         raise StoreError("a file of reports has a field without a value")
     # Copies: Arrow's buffers are larger than what is in them, and would be held as long as the batch.
     width = columns["id"].type.byte_width
-    ids = np.frombuffer(columns["id"].buffers()[1], np.uint8)[width * columns["id"].offset :][: width * len(rows)].copy()
+    ids = np.frombuffer(columns["id"].buffers()[1], np.uint8)[width * columns["id"].offset :][
+        : width * len(rows)
+    ].copy()
     ids = ids.reshape(-1, width)
     masks = strings_of(columns["view"])
     n_bytes = campaign.mask_bytes
     right = masks.lengths == n_bytes
-    slots, payloads = columns["slot"].to_numpy(zero_copy_only=False).copy(), strings_of(columns["payload"])
+    slots, payloads = (
+        columns["slot"].to_numpy(zero_copy_only=False).copy(),
+        strings_of(columns["payload"]),
+    )
     if right.all():
-        return checked_batch(campaign, ids, slots, masks.matrix().reshape(len(ids), n_bytes), payloads)
+        return checked_batch(
+            campaign, ids, slots, masks.matrix().reshape(len(ids), n_bytes), payloads
+        )
     kept = np.flatnonzero(right)
-    batch = checked_batch(campaign, ids[kept], slots[kept], masks.matrix(kept).reshape(len(kept), n_bytes), payloads.take(kept))
+    batch = checked_batch(
+        campaign,
+        ids[kept],
+        slots[kept],
+        masks.matrix(kept).reshape(len(kept), n_bytes),
+        payloads.take(kept),
+    )
     return _with_refused(batch, {Reason.VIEW: int((~right).sum())})
 
 
 def strings_of(column: pa.Array) -> Packed:
     """The strings of an Arrow column, copied."""
     _, offsets, data = column.buffers()
-    starts = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1].astype(np.int64)
+    starts = np.frombuffer(offsets, np.int32)[
+        column.offset : column.offset + len(column) + 1
+    ].astype(np.int64)
     if data is None:
         return Packed(np.empty(0, np.uint8), starts)
     return Packed(np.frombuffer(data, np.uint8)[starts[0] : starts[-1]].copy(), starts - starts[0])
@@ -274,7 +332,9 @@ def _write_framed(part: Path, campaign: Campaign, batches: Iterable[ReportBatch]
     return n_reports
 
 
-def _walk_framed(path: Path, campaign: Campaign, block: int, within: Stretch | None) -> Iterator[ReportBatch]:
+def _walk_framed(
+    path: Path, campaign: Campaign, block: int, within: Stretch | None
+) -> Iterator[ReportBatch]:
     n_walked = 0
     for frames in walk_frames(path, block, *((within.start, within.stop) if within else ())):
         n_walked += 1

@@ -4,4 +4,11 @@ from lopub.collection.catalogue.alumni import ALUMNI
 from lopub.collection.catalogue.known_population import KnownPopulation, Node
 from lopub.collection.catalogue.public import data_directory, public_table, read_domain_file
 
-__all__ = ["ALUMNI", "KnownPopulation", "Node", "data_directory", "public_table", "read_domain_file"]
+__all__ = [
+    "ALUMNI",
+    "KnownPopulation",
+    "Node",
+    "data_directory",
+    "public_table",
+    "read_domain_file",
+]

@@ -38,13 +38,19 @@ def _gender() -> Node:
 
 def _education() -> Node:
     """The older, the more degrees."""
-    scores = np.stack([0.9 - 0.6 * SENIORITY, 0.4 + 0.2 * SENIORITY, -1.2 + 1.5 * SENIORITY], axis=-1)
+    scores = np.stack(
+        [0.9 - 0.6 * SENIORITY, 0.4 + 0.2 * SENIORITY, -1.2 + 1.5 * SENIORITY], axis=-1
+    )
     return _given(_choice("education", "college", "master", "phd", ordered=True), ("age",), scores)
 
 
 def _field() -> Node:
     by_gender = np.log([[0.28, 0.22, 0.10, 0.24, 0.16], [0.14, 0.27, 0.31, 0.12, 0.16]])
-    return _given(_choice("field", "arts", "business", "engineering", "medicine", "science"), ("gender",), by_gender)
+    return _given(
+        _choice("field", "arts", "business", "engineering", "medicine", "science"),
+        ("gender",),
+        by_gender,
+    )
 
 
 def _income() -> Node:
@@ -55,7 +61,9 @@ def _income() -> Node:
     level = np.array([-1.5, -0.5, 0.5, 1.5])
     offset = np.array([0.6, 0.7, 0.3, -0.9])
     attribute = _choice("income", "working", "low-middle", "up-middle", "affluent", ordered=True)
-    return _given(attribute, ("education", "field", "age"), offset + level * (education + field + age - 0.4))
+    return _given(
+        attribute, ("education", "field", "age"), offset + level * (education + field + age - 0.4)
+    )
 
 
 def _sector() -> Node:
@@ -67,23 +75,43 @@ def _sector() -> Node:
         [0.30, 0.45, 0.10, 0.15],
         [0.38, 0.47, 0.10, 0.05],
     ]
-    return _given(_choice("sector", "private", "public", "non-profit", "own"), ("field",), np.log(rows))
+    return _given(
+        _choice("sector", "private", "public", "non-profit", "own"), ("field",), np.log(rows)
+    )
 
 
 def _region() -> Node:
-    return _given(_choice("region", "north", "east", "south", "west", "abroad"), (), np.log([0.3, 0.15, 0.25, 0.2, 0.1]))
+    return _given(
+        _choice("region", "north", "east", "south", "west", "abroad"),
+        (),
+        np.log([0.3, 0.15, 0.25, 0.2, 0.1]),
+    )
 
 
 def _married() -> Node:
-    scores = np.stack([np.zeros_like(SENIORITY), -1.8 + 4.0 * SENIORITY - 1.4 * SENIORITY**2], axis=-1)
+    scores = np.stack(
+        [np.zeros_like(SENIORITY), -1.8 + 4.0 * SENIORITY - 1.4 * SENIORITY**2], axis=-1
+    )
     return _given(Boolean(name="married"), ("age",), scores)
 
 
 def _children() -> Node:
     """More in marriage, and with age until the middle forties."""
     ripe = np.minimum(SENIORITY, 0.55) / 0.55
-    alone = np.stack([1.8 - 0.8 * ripe, -0.3 + 0.5 * ripe, -1.0 + 0.6 * ripe, -2.4 + 0.3 * ripe, -3.6 + 0 * ripe], axis=-1)
-    together = np.stack([1.0 - 2.2 * ripe, 0.6 + 0 * ripe, 0.2 + 1.2 * ripe, -1.4 + 1.4 * ripe, -2.8 + 1.4 * ripe], axis=-1)
+    alone = np.stack(
+        [
+            1.8 - 0.8 * ripe,
+            -0.3 + 0.5 * ripe,
+            -1.0 + 0.6 * ripe,
+            -2.4 + 0.3 * ripe,
+            -3.6 + 0 * ripe,
+        ],
+        axis=-1,
+    )
+    together = np.stack(
+        [1.0 - 2.2 * ripe, 0.6 + 0 * ripe, 0.2 + 1.2 * ripe, -1.4 + 1.4 * ripe, -2.8 + 1.4 * ripe],
+        axis=-1,
+    )
     scores = np.stack([alone, together])
     return _given(IntegerRange(name="children", minimum=0, maximum=4), ("married", "age"), scores)
 
@@ -104,7 +132,15 @@ def _donates() -> Node:
 
 def _contact() -> Node:
     """The young by e-mail, the old by post; some say nothing, and those are mostly young."""
-    scores = np.stack([1.5 - 0.9 * SENIORITY, 0.2 + 0.3 * SENIORITY, -1.6 + 2.6 * SENIORITY, -0.4 - 1.2 * SENIORITY], axis=-1)
+    scores = np.stack(
+        [
+            1.5 - 0.9 * SENIORITY,
+            0.2 + 0.3 * SENIORITY,
+            -1.6 + 2.6 * SENIORITY,
+            -0.4 - 1.2 * SENIORITY,
+        ],
+        axis=-1,
+    )
     return _given(_choice("contact", "e-mail", "phone", "post", missing=True), ("age",), scores)
 
 
@@ -123,5 +159,18 @@ ALUMNI = KnownPopulation(
         _donates(),
         _contact(),
     ),
-    ("age", "gender", "education", "income", "field", "sector", "region", "married", "children", "home", "donates", "contact"),
+    (
+        "age",
+        "gender",
+        "education",
+        "income",
+        "field",
+        "sector",
+        "region",
+        "married",
+        "children",
+        "home",
+        "donates",
+        "contact",
+    ),
 )

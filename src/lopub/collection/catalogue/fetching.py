@@ -38,7 +38,9 @@ class _NotThere(StoreError):
     """A server without this file, as a mirror that has it only packed."""
 
 
-def fetch(original: Original, folder: Path, *, base: str | None = None, progress: Progress | None = None) -> bytes:
+def fetch(
+    original: Original, folder: Path, *, base: str | None = None, progress: Progress | None = None
+) -> bytes:
     """The original's content, from the first address that has it, or from the base address of a mirror.
 
     What has arrived stays in the folder, as `*.part`, until `forget`: another call goes on from there. A warning tells of
@@ -52,20 +54,28 @@ def fetch(original: Original, folder: Path, *, base: str | None = None, progress
     failures: dict[str, StoreError] = {}
     for address in addresses:
         try:
-            content = _from_address(original, address, _part(original, address, folder), progress or silent)
+            content = _from_address(
+                original, address, _part(original, address, folder), progress or silent
+            )
         except StoreError as error:
             failures[address] = error
         else:
             _warn(original, address, failures)
             return content
     reasons = "; ".join(f"{address}: {error}" for address, error in failures.items())
-    raise StoreError(f"cannot download {original.name} ({reasons}); use --url BASE for a mirror or --from FILE")
+    raise StoreError(
+        f"cannot download {original.name} ({reasons}); use --url BASE for a mirror or --from FILE"
+    )
 
 
 def _warn(original: Original, address: str, failures: dict[str, StoreError]) -> None:
     for other, error in failures.items():
         if not isinstance(error, _NotThere):
-            warnings.warn(f"{original.name} came from {address}, not from {other}: {error}", LopubWarning, stacklevel=3)
+            warnings.warn(
+                f"{original.name} came from {address}, not from {other}: {error}",
+                LopubWarning,
+                stacklevel=3,
+            )
 
 
 def forget(original: Original, folder: Path) -> None:
@@ -83,7 +93,9 @@ def mirrored(original: Original, base: str) -> tuple[str, str]:
     except ValueError:
         fits = False
     if not fits or not base.isascii() or any(sign <= " " for sign in base):
-        raise StoreError("--url must be the http or https address of a directory, such as https://example.org/tables")
+        raise StoreError(
+            "--url must be the http or https address of a directory, such as https://example.org/tables"
+        )
     address = f"{base.rstrip('/')}/{original.name}"
     return address, f"{address}.gz"
 
@@ -101,11 +113,15 @@ def _from_address(original: Original, address: str, part: Path, progress: Progre
         except _BrokenOff as error:
             if pause is None:
                 _drop_if_empty(part)
-                raise StoreError(f"{error}, {len(PAUSES) + 1} tries in all; run it again to go on from there") from None
+                raise StoreError(
+                    f"{error}, {len(PAUSES) + 1} tries in all; run it again to go on from there"
+                ) from None
             time.sleep(pause)
     if (content := _kept(original, part)) is None:
         part.unlink(missing_ok=True)
-        raise StoreError(f"what it sent is not {original.name} (SHA-256 {original.sha256[:16]}… expected) and was thrown away")
+        raise StoreError(
+            f"what it sent is not {original.name} (SHA-256 {original.sha256[:16]}… expected) and was thrown away"
+        )
     return content
 
 
@@ -158,7 +174,9 @@ def _answer(address: str, part: Path, have: int) -> Any:
             part.unlink(missing_ok=True)
         if error.code in (*PASSING, NOT_SATISFIABLE):
             raise _BrokenOff(f"it answered {error.code}") from None
-        raise (_NotThere if error.code in GONE else StoreError)(f"it answered {error.code}") from None
+        raise (_NotThere if error.code in GONE else StoreError)(
+            f"it answered {error.code}"
+        ) from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, TimeoutError):
             raise _BrokenOff("it fell silent") from None
@@ -168,7 +186,9 @@ def _answer(address: str, part: Path, have: int) -> Any:
 
 
 def _goes_on(answer: Any, have: int) -> bool:
-    return answer.status == 206 and str(answer.headers.get("Content-Range", "")).startswith(f"bytes {have}-")
+    return answer.status == 206 and str(answer.headers.get("Content-Range", "")).startswith(
+        f"bytes {have}-"
+    )
 
 
 def _total(answer: Any, have: int) -> int | None:
@@ -182,7 +202,9 @@ def _blocks(answer: Any, have: int, total: int | None, *, most: int) -> Iterator
         try:
             block: bytes = answer.read1(BLOCK)
         except (OSError, HTTPException) as error:
-            raise _BrokenOff(f"the transfer broke off after {have:,} bytes ({_words(error)})") from None
+            raise _BrokenOff(
+                f"the transfer broke off after {have:,} bytes ({_words(error)})"
+            ) from None
         if not block and total is not None and have < total:
             raise _BrokenOff(f"the transfer broke off after {have:,} of {total:,} bytes")
         if not block:

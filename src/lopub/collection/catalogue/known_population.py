@@ -46,9 +46,14 @@ class KnownPopulation:
         drawn: dict[str, NDArray[np.int64]] = {}
         for node in self.nodes:
             cumulative = np.cumsum(node.table, axis=-1)[tuple(drawn[name] for name in node.parents)]
-            below = rng.random(n)[:, None] > np.broadcast_to(cumulative, (n, node.attribute.size))[:, :-1]
+            below = (
+                rng.random(n)[:, None]
+                > np.broadcast_to(cumulative, (n, node.attribute.size))[:, :-1]
+            )
             drawn[node.attribute.name] = below.sum(axis=1)
-        return Dataset(self.domain, np.stack([drawn[name] for name in self.order], axis=1).astype(np.uint16))
+        return Dataset(
+            self.domain, np.stack([drawn[name] for name in self.order], axis=1).astype(np.uint16)
+        )
 
     def joint(self, names: str | Sequence[str]) -> Table:
         """The true joint distribution of these attributes, one axis each: every other attribute summed out."""
@@ -60,7 +65,10 @@ class KnownPopulation:
         operands: list[object] = []
         for node in self.nodes:
             if node.attribute.name in needed:
-                operands += [node.table, [axis[name] for name in (*node.parents, node.attribute.name)]]
+                operands += [
+                    node.table,
+                    [axis[name] for name in (*node.parents, node.attribute.name)],
+                ]
         return np.einsum(*operands, [axis[name] for name in names], optimize="greedy")  # type: ignore[call-overload, no-any-return]
 
     def _ancestors(self, names: set[str]) -> set[str]:

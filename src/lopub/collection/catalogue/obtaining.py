@@ -38,13 +38,20 @@ class Place:
         return self.folder / f"{self.name}.domain.json"
 
 
-def bring(source: PublicSource, place: Place, files: Sequence[Path], *, force: bool = False) -> Prepared:
+def bring(
+    source: PublicSource, place: Place, files: Sequence[Path], *, force: bool = False
+) -> Prepared:
     """Prepare a table from files that are there already, or directories that hold them, and put it in its place."""
     return _put(source, place, lambda: brought(source, files), force=force)
 
 
 def download(
-    source: PublicSource, place: Place, *, base: str | None = None, force: bool = False, progress: Progress | None = None
+    source: PublicSource,
+    place: Place,
+    *,
+    base: str | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
 ) -> Prepared:
     """Prepare a table from originals that are downloaded, and put it in its place. progress: told in bytes."""
     if base is None and source.instead:
@@ -52,7 +59,10 @@ def download(
     prepared = _put(
         source,
         place,
-        lambda: [fetch(original, place.folder, base=base, progress=progress) for original in source.originals],
+        lambda: [
+            fetch(original, place.folder, base=base, progress=progress)
+            for original in source.originals
+        ],
         force=force,
     )
     for original in source.originals:
@@ -67,7 +77,9 @@ def brought(source: PublicSource, files: Sequence[Path]) -> list[bytes]:
         contents.update(_recognised(source, path))
     missing = [original.name for original in source.originals if original.name not in contents]
     if missing:
-        raise StoreError(f"{missing[0]} is not among the files given; add it with --from, as it is or packed with gzip")
+        raise StoreError(
+            f"{missing[0]} is not among the files given; add it with --from, as it is or packed with gzip"
+        )
     return [contents[original.name] for original in source.originals]
 
 
@@ -75,7 +87,11 @@ def _within(source: PublicSource, files: Sequence[Path]) -> Iterator[Path]:
     """Files as they are; of a directory those that are named like an original."""
     for path in files:
         if path.is_dir():
-            names = [name for original in source.originals for name in (original.name, f"{original.name}.gz")]
+            names = [
+                name
+                for original in source.originals
+                for name in (original.name, f"{original.name}.gz")
+            ]
             yield from (path / name for name in names if (path / name).is_file())
         else:
             yield path
@@ -98,7 +114,9 @@ def _read(path: Path, original: Original) -> bytes:
         raise StoreError(f"cannot read {path}: {error.strerror}") from None
 
 
-def _put(source: PublicSource, place: Place, contents: Callable[[], Sequence[bytes]], *, force: bool) -> Prepared:
+def _put(
+    source: PublicSource, place: Place, contents: Callable[[], Sequence[bytes]], *, force: bool
+) -> Prepared:
     """Refuse a place that is taken before any work is done; leave no directory behind that holds nothing."""
     for path in (place.table, place.domain):
         if path.exists() and not force:
@@ -112,15 +130,26 @@ def _put(source: PublicSource, place: Place, contents: Callable[[], Sequence[byt
 
 def _check(source: PublicSource, prepared: Prepared) -> None:
     """What came out must be what everybody else has, or no two people's figures could be compared."""
-    for content, expected in ((prepared.csv, source.csv_sha256), (prepared.domain, source.domain_sha256)):
+    for content, expected in (
+        (prepared.csv, source.csv_sha256),
+        (prepared.domain, source.domain_sha256),
+    ):
         if hashlib.sha256(content).hexdigest() != expected:
-            raise StoreError(f"{source.name} was prepared, but its SHA-256 is not {expected}, so nothing was written")
+            raise StoreError(
+                f"{source.name} was prepared, but its SHA-256 is not {expected}, so nothing was written"
+            )
 
 
 def _write(prepared: Prepared, place: Place, *, force: bool) -> None:
     """Both or none: the table, by which `public_table` knows that there is one, appears last. Same table, same bytes."""
-    with whole_file(place.table, force=force) as table_part, whole_file(place.domain, force=force) as domain_part:
-        with open(table_part, "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as packed:
+    with (
+        whole_file(place.table, force=force) as table_part,
+        whole_file(place.domain, force=force) as domain_part,
+    ):
+        with (
+            open(table_part, "wb") as raw,
+            gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as packed,
+        ):
             packed.write(prepared.csv)
         domain_part.write_bytes(prepared.domain)
 

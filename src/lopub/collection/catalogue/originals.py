@@ -7,7 +7,13 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lopub.collection.catalogue.preparation import Prepared, as_brought, prepare_adult, prepare_nltcs, prepare_retail
+from lopub.collection.catalogue.preparation import (
+    Prepared,
+    as_brought,
+    prepare_adult,
+    prepare_nltcs,
+    prepare_retail,
+)
 
 PACKING = 65_536
 """Bytes by which a packed file, or one with a long header, may be larger than what is in it."""
@@ -107,9 +113,15 @@ RETAIL = PublicSource(
     " study. KDD 1999, 254-260",
 )
 
-TPCE_CSV = Original(name="tpce.csv", size=2_111_745, sha256="005670425db73ef94c47c9bd0ef7514a308243ab7ed49587f8ca389ffa46f226")
+TPCE_CSV = Original(
+    name="tpce.csv",
+    size=2_111_745,
+    sha256="005670425db73ef94c47c9bd0ef7514a308243ab7ed49587f8ca389ffa46f226",
+)
 TPCE_DOMAIN = Original(
-    name="tpce.domain.json", size=6_840, sha256="85db118f614128bad2672cd2c20a116854cc8bd64c03227ff390bf180ff56ebe"
+    name="tpce.domain.json",
+    size=6_840,
+    sha256="85db118f614128bad2672cd2c20a116854cc8bd64c03227ff390bf180ff56ebe",
 )
 TPCE = PublicSource(
     name="tpce",
@@ -127,7 +139,9 @@ NLTCS = PublicSource(
     name="nltcs",
     originals=(
         Original(
-            name="Data4-coarse.dat", size=690_374, sha256="6e49f47f49449a45cf7436f19ece833bc9c91f9aff15f54f94ac7157a742fcab"
+            name="Data4-coarse.dat",
+            size=690_374,
+            sha256="6e49f47f49449a45cf7436f19ece833bc9c91f9aff15f54f94ac7157a742fcab",
         ),
     ),
     prepare=prepare_nltcs,

@@ -16,7 +16,18 @@ N_INTERVALS = 16
 """Intervals of a numeric attribute of Adult, as in the table that the paper's authors published."""
 ADULT_NUMBERS = ("age", "fnlwgt", "education_num", "capital_gain", "capital_loss", "hours_per_week")
 ADULT_NAMES = (
-    *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship", "race", "sex"),
+    *(
+        "age",
+        "workclass",
+        "fnlwgt",
+        "education",
+        "education_num",
+        "marital_status",
+        "occupation",
+        "relationship",
+        "race",
+        "sex",
+    ),
     *("capital_gain", "capital_loss", "hours_per_week", "native_country", "income"),
 )
 
@@ -58,7 +69,13 @@ class Column:
     def description(self) -> dict[str, Any]:
         """What the domain file says of it."""
         told = {self.told_by: list(self.candidates)}
-        return {"name": self.name, "kind": self.kind, "size": self.size, **told, "observed": len(set(self.codes))}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "size": self.size,
+            **told,
+            "observed": len(set(self.codes)),
+        }
 
 
 # ---- Adult
@@ -66,9 +83,17 @@ class Column:
 
 def prepare_adult(training: bytes, test: bytes) -> Prepared:
     """Adult: the records of both files without those that say `?`, numbers in 16 intervals, texts as they first appear."""
-    records = [record for original in (training, test) for record in _adult_records(original) if "?" not in record]
+    records = [
+        record
+        for original in (training, test)
+        for record in _adult_records(original)
+        if "?" not in record
+    ]
     texts_of = zip(ADULT_NAMES, zip(*records, strict=True), strict=True)
-    columns = [_binned(name, texts) if name in ADULT_NUMBERS else _labelled(name, texts) for name, texts in texts_of]
+    columns = [
+        _binned(name, texts) if name in ADULT_NUMBERS else _labelled(name, texts)
+        for name, texts in texts_of
+    ]
     return _prepared("adult", columns)
 
 
@@ -83,14 +108,22 @@ def _binned(name: str, texts: Sequence[str]) -> Column:
     """Intervals of equal width between the extremes; a value on an edge belongs to the interval below it."""
     values = [int(text) for text in texts]
     low, high = min(values), max(values)
-    edges = [low + (high - low) * i / N_INTERVALS for i in range(N_INTERVALS + 1)]  # exact: integers over a power of two
+    edges = [
+        low + (high - low) * i / N_INTERVALS for i in range(N_INTERVALS + 1)
+    ]  # exact: integers over a power of two
     codes = [bisect_left(edges, value, 1, N_INTERVALS) - 1 for value in values]
     return Column(name=name, kind="binned", told_by="edges", candidates=edges, codes=codes)
 
 
 def _labelled(name: str, texts: Sequence[str]) -> Column:
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-    return Column(name=name, kind="categorical", told_by="labels", candidates=list(number), codes=[number[t] for t in texts])
+    return Column(
+        name=name,
+        kind="categorical",
+        told_by="labels",
+        candidates=list(number),
+        codes=[number[t] for t in texts],
+    )
 
 
 # ---- Retail
@@ -106,14 +139,22 @@ def prepare_retail(original: bytes, *, n_items: int = 16, n_baskets: int = 27_52
     frequency = Counter(item for basket in baskets for item in basket)
     items = sorted(frequency, key=lambda item: (-frequency[item], item))[:n_items]
     held = [len(basket.intersection(items)) for basket in baskets]
-    fullest = sorted(range(len(baskets)), key=lambda i: -held[i])[:n_baskets]  # stable: the earlier one of two as full
+    fullest = sorted(range(len(baskets)), key=lambda i: -held[i])[
+        :n_baskets
+    ]  # stable: the earlier one of two as full
     kept = [baskets[i] for i in sorted(fullest)]
     return _prepared("retail", [_presence(item, kept) for item in items])
 
 
 def _presence(item: int, baskets: Sequence[frozenset[int]]) -> Column:
     codes = [int(item in basket) for basket in baskets]
-    return Column(name=f"item_{item}", kind="binary", told_by="labels", candidates=("absent", "present"), codes=codes)
+    return Column(
+        name=f"item_{item}",
+        kind="binary",
+        told_by="labels",
+        candidates=("absent", "present"),
+        codes=codes,
+    )
 
 
 # ---- NLTCS
@@ -122,11 +163,19 @@ def _presence(item: int, baskets: Sequence[frozenset[int]]) -> Column:
 def prepare_nltcs(original: bytes) -> Prepared:
     """NLTCS: below a line with their number, the records as they are; a one says that a person cannot do an activity alone."""
     records = [list(map(int, line.split(b","))) for line in original.splitlines()[1:]]
-    return _prepared("nltcs", [_ability(i, codes) for i, codes in enumerate(zip(*records, strict=True), start=1)])
+    return _prepared(
+        "nltcs", [_ability(i, codes) for i, codes in enumerate(zip(*records, strict=True), start=1)]
+    )
 
 
 def _ability(number: int, codes: Sequence[int]) -> Column:
-    return Column(name=f"activity_{number}", kind="binary", told_by="labels", candidates=("able", "unable"), codes=codes)
+    return Column(
+        name=f"activity_{number}",
+        kind="binary",
+        told_by="labels",
+        candidates=("able", "unable"),
+        codes=codes,
+    )
 
 
 # ---- any
@@ -147,6 +196,9 @@ def _prepared(name: str, columns: Sequence[Column]) -> Prepared:
         "domain_sizes": sizes,
         "attributes": [column.description for column in columns],
     }
-    rows = [[column.name for column in columns], *zip(*(column.codes for column in columns), strict=True)]
+    rows = [
+        [column.name for column in columns],
+        *zip(*(column.codes for column in columns), strict=True),
+    ]
     csv = "".join(",".join(map(str, row)) + "\n" for row in rows)
     return Prepared(csv.encode(), (json.dumps(description, indent=1) + "\n").encode())

@@ -28,7 +28,9 @@ def public_table(name: str, directory: str | Path | None = None) -> Dataset:
         table = folder / f"{name}.csv.gz"
         if table.is_file():
             return Dataset.load(table, read_domain_file(folder / f"{name}.domain.json"), coded=True)
-    raise StoreError(f"there is no table {name!r} in {root}; it should be {root / name / name}.csv.gz")
+    raise StoreError(
+        f"there is no table {name!r} in {root}; it should be {root / name / name}.csv.gz"
+    )
 
 
 def read_domain_file(path: str | Path) -> Domain:
@@ -42,7 +44,9 @@ def read_domain_file(path: str | Path) -> Domain:
     try:
         return Domain(tuple(_attribute(item) for item in described["attributes"]))
     except (KeyError, TypeError):
-        raise DomainError(f"{path} must list its attributes, each with a name and either labels or edges") from None
+        raise DomainError(
+            f"{path} must list its attributes, each with a name and either labels or edges"
+        ) from None
 
 
 def _attribute(item: dict[str, Any]) -> Attribute:

@@ -43,7 +43,9 @@ class AnswerTables(Form):
             return len(clique) <= 2 and noise in campaign.mechanism.noise
         sizes = campaign.domain.sizes
         cells = int(np.prod([sizes[position] for position in clique]))
-        return len(clique) <= 2 and 0 < noise <= campaign.view.most_cells(sizes) and noise % cells == 0
+        return (
+            len(clique) <= 2 and 0 < noise <= campaign.view.most_cells(sizes) and noise % cells == 0
+        )
 
     def signals(self, campaign: Campaign, key: Key) -> list[float]:
         clique, noise = key
@@ -83,16 +85,34 @@ class AnswerTally(GrowingTables):
 
     def _add_chunk(self, batch: ReportBatch) -> None:
         answers = bulk_of(batch.campaign.mechanism).answers(batch)
-        numbers = np.array([self._noises.setdefault(noise, len(self._noises)) for noise in answers.noises], dtype=np.int64)
+        numbers = np.array(
+            [self._noises.setdefault(noise, len(self._noises)) for noise in answers.noises],
+            dtype=np.int64,
+        )
         self._make_room(batch, answers.noise, answers.noises)
         noise, views = numbers[answers.noise], padded_views(batch.views)
-        add_contingency(answers.values, batch.view_index, views, batch.folds, noise, self._starts, self._sizes, self._flat)
+        add_contingency(
+            answers.values,
+            batch.view_index,
+            views,
+            batch.folds,
+            noise,
+            self._starts,
+            self._sizes,
+            self._flat,
+        )
 
-    def _make_room(self, batch: ReportBatch, noise: NDArray[np.int64], noises: tuple[int, ...]) -> None:
+    def _make_room(
+        self, batch: ReportBatch, noise: NDArray[np.int64], noises: tuple[int, ...]
+    ) -> None:
         """Places for the tables of views that were not met before."""
         rows = np.full(len(batch.views), -1, dtype=np.int64)
         rows[batch.view_index] = np.arange(len(batch))
-        used = {(view, noises[noise[row]]) for view, row in zip(batch.views, rows.tolist(), strict=True) if row >= 0}
+        used = {
+            (view, noises[noise[row]])
+            for view, row in zip(batch.views, rows.tolist(), strict=True)
+            if row >= 0
+        }
         if used <= self._met:
             return
         d, n_cells = len(self._sizes), len(self._flat)
@@ -104,7 +124,9 @@ class AnswerTally(GrowingTables):
                 if key not in self._place_of:
                     self._place_of[key] = self._starts[self._noises[value], a, b] = n_cells
                     n_cells += math.prod(FORM.shape(self._campaign, key))
-        self._flat = np.concatenate([self._flat, np.zeros(n_cells - len(self._flat), dtype=np.int64)])
+        self._flat = np.concatenate(
+            [self._flat, np.zeros(n_cells - len(self._flat), dtype=np.int64)]
+        )
         self._met |= used
 
     def tables(self) -> Tables:
@@ -137,11 +159,18 @@ class CellTally(GrowingTables):
     def _make_room(self, views: tuple[Clique, ...]) -> bool:
         """Whether all of these views have their place now."""
         met = [view for view in views if view not in self._starts]
-        ends = np.cumsum([len(self._flat), *(N_FOLDS * math.prod(self._shape(view)) for view in met)], dtype=object)
+        ends = np.cumsum(
+            [len(self._flat), *(N_FOLDS * math.prod(self._shape(view)) for view in met)],
+            dtype=object,
+        )
         if ends[-1] > MOST_CELLS:
             return False
         self._starts |= dict(zip(met, ends[:-1].tolist(), strict=True))
-        self._flat = np.concatenate([self._flat, np.zeros(ends[-1] - len(self._flat), dtype=np.int64)]) if met else self._flat
+        self._flat = (
+            np.concatenate([self._flat, np.zeros(ends[-1] - len(self._flat), dtype=np.int64)])
+            if met
+            else self._flat
+        )
         return True
 
     def _shape(self, view: Clique) -> tuple[int, ...]:
@@ -154,8 +183,13 @@ class CellTally(GrowingTables):
             noise = math.prod(shape)
             seen = self._flat[start : start + N_FOLDS * noise].reshape(N_FOLDS, *shape)
             for part in chain(combinations(range(len(view)), 1), combinations(range(len(view)), 2)):
-                counts = seen.sum(axis=tuple(1 + axis for axis in range(len(view)) if axis not in part))
-                key, table = (tuple(view[axis] for axis in part), noise), Table(int(counts.sum()), counts)
+                counts = seen.sum(
+                    axis=tuple(1 + axis for axis in range(len(view)) if axis not in part)
+                )
+                key, table = (
+                    (tuple(view[axis] for axis in part), noise),
+                    Table(int(counts.sum()), counts),
+                )
                 total[key] = total[key] + table if key in total else table
         yield from sorted(total.items())
 

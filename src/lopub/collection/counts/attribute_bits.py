@@ -51,7 +51,10 @@ class AttributeBits(Form):
         return [float(law.p - law.q) for law in laws]
 
     def can_be_published(self, campaign: Campaign) -> bool:
-        return all(int(_column_starts(campaign, noise)[-1]) <= MOST_PUBLISHED_BITS for noise in campaign.mechanism.noise)
+        return all(
+            int(_column_starts(campaign, noise)[-1]) <= MOST_PUBLISHED_BITS
+            for noise in campaign.mechanism.noise
+        )
 
     def at_least(self, pair: Table, axis: int) -> Integers:
         seen: Integers = pair.counts.max(axis=1 - axis)
@@ -69,7 +72,10 @@ class OverlapTally(GrowingTables):
     def add(self, batch: ReportBatch) -> None:
         for noise in sorted({len(view) for view in batch.views}):
             numbers = [number for number, view in enumerate(batch.views) if len(view) == noise]
-            starts, n_together = _column_starts(self._campaign, noise), covered_together(batch, numbers)
+            starts, n_together = (
+                _column_starts(self._campaign, noise),
+                covered_together(batch, numbers),
+            )
             if noise not in self._overlaps:
                 self._overlaps[noise] = np.zeros((int(starts[-1]), int(starts[-1])), dtype=np.int64)
                 self._n_together[noise] = np.zeros_like(n_together)
@@ -82,7 +88,10 @@ class OverlapTally(GrowingTables):
             starts, n_together = _column_starts(self._campaign, noise), self._n_together[noise]
             for a in range(len(starts) - 1):
                 mine = slice(starts[a], starts[a + 1])
-                yield ((a,), noise), Table(int(n_together[a, a]), np.diagonal(together)[mine].copy())
+                yield (
+                    ((a,), noise),
+                    Table(int(n_together[a, a]), np.diagonal(together)[mine].copy()),
+                )
             for a, b in combinations(range(len(starts) - 1), 2):
                 pair = together[starts[a] : starts[a + 1], starts[b] : starts[b + 1]]
                 yield ((a, b), noise), Table(int(n_together[a, b]), pair.copy())
@@ -90,7 +99,10 @@ class OverlapTally(GrowingTables):
 
 def _column_starts(campaign: Campaign, noise: int) -> Integers:
     """Where each attribute's columns begin among all; and where the last one's end."""
-    widths = [campaign.channel_at(position, noise).law().n_bits for position in range(len(campaign.domain))]
+    widths = [
+        campaign.channel_at(position, noise).law().n_bits
+        for position in range(len(campaign.domain))
+    ]
     return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
 
 
@@ -107,7 +119,9 @@ def covered_together(batch: ReportBatch, numbers: Iterable[int]) -> Integers:
 def _tiles(batch: ReportBatch, number: int, starts: Integers) -> Iterator[Columns]:
     """The columns of one view's reports, a few words at a time."""
     view, rows = batch.views[number], batch.rows_of(number)
-    places = np.concatenate([np.arange(starts[position], starts[position + 1]) for position in view])
+    places = np.concatenate(
+        [np.arange(starts[position], starts[position + 1]) for position in view]
+    )
     padded = np.full(-(-len(places) // 8) * 8, -1, dtype=np.int64)
     padded[: len(places)] = places
     bulk, channels = bulk_of(batch.campaign.mechanism), batch.channels(number)
@@ -124,7 +138,10 @@ def _add_tiles(tiles: Iterator[Columns], starts: Integers, together: Integers) -
     shares = _equal_shares(ends, os.cpu_count() or 1)
     with threads(len(shares)) as pool:
         for columns in tiles:
-            tasks = [pool.submit(add_overlaps, columns, ends, low, high, together) for low, high in shares]
+            tasks = [
+                pool.submit(add_overlaps, columns, ends, low, high, together)
+                for low, high in shares
+            ]
             for task in tasks:
                 task.result()
 

@@ -29,7 +29,9 @@ ones: Callable[[np.uint64], np.uint64] = instruction(_popcount)
 
 
 @compiled
-def lay_columns(rows: NDArray[np.uint8], places: NDArray[np.int64], columns: Columns, first: int) -> None:
+def lay_columns(
+    rows: NDArray[np.uint8], places: NDArray[np.int64], columns: Columns, first: int
+) -> None:
     """Turn reports' bytes into columns from word `first` on. rows: shape (n_reports, n_bytes); places: of each bit, its column,
     or -1 for padding. Eight reports' bytes make an 8 x 8 square of bits, which three exchanges turn over."""
     n_reports, n_bytes = rows.shape
@@ -49,11 +51,15 @@ def lay_columns(rows: NDArray[np.uint8], places: NDArray[np.int64], columns: Col
             for bit in range(8):
                 place = places[8 * byte + bit]
                 if place >= 0:
-                    columns[place, word] |= ((square >> np.uint64(8 * bit)) & np.uint64(0xFF)) << shift
+                    columns[place, word] |= (
+                        (square >> np.uint64(8 * bit)) & np.uint64(0xFF)
+                    ) << shift
 
 
 @compiled
-def add_overlaps(columns: Columns, ends: NDArray[np.int64], low: int, high: int, together: NDArray[np.int64]) -> None:
+def add_overlaps(
+    columns: Columns, ends: NDArray[np.int64], low: int, high: int, together: NDArray[np.int64]
+) -> None:
     """Add to `together`, for the columns from low to high, their ones on the diagonal and, right of it, how often each has a one
     together with a column of a later attribute. ends: of each column, where its attribute's columns end."""
     n_bits, n_words = columns.shape

@@ -29,7 +29,12 @@ _FIELDS = [
     ("counts", pa.list_(pa.int64())),
 ]
 _VERSION, _ID, _CAMPAIGN = b"lopub.counts", b"lopub.campaign_id", b"lopub.campaign"
-_N_REPORTS, _REFUSED, _SLOTS, _ORIGIN = b"lopub.n_reports", b"lopub.refused", b"lopub.slots", b"lopub.origin"
+_N_REPORTS, _REFUSED, _SLOTS, _ORIGIN = (
+    b"lopub.n_reports",
+    b"lopub.refused",
+    b"lopub.slots",
+    b"lopub.origin",
+)
 
 
 def save_counts(counts: Counts, path: str | Path, *, force: bool = False) -> None:
@@ -63,23 +68,47 @@ def load_counts(path: str | Path, campaign: Campaign | None = None) -> Counts:
     metadata = table.schema.metadata
     named = metadata.get(_ID, b"").decode(errors="replace")
     if campaign is not None and named != campaign.id:
-        raise CampaignError(f"{path} holds counts of campaign {named[:16]}…, not of {campaign.id[:16]}…")
+        raise CampaignError(
+            f"{path} holds counts of campaign {named[:16]}…, not of {campaign.id[:16]}…"
+        )
     own = campaign or Campaign.from_bytes(metadata.get(_CAMPAIGN, b""), expected_id=named)
     if metadata[_VERSION] == UNFOLDED and form_of(own).whole_views:
-        raise StoreError(f"{path} holds counts of version 1, which are not enough any more; count the reports again")
+        raise StoreError(
+            f"{path} holds counts of version 1, which are not enough any more; count the reports again"
+        )
     try:
         rows = [row for batch in table.to_batches() for row in _rows(batch)]
         tables = dict(_table_of(row, own) for row in rows)
         refused = {Reason(name): n for name, n in json.loads(metadata[_REFUSED]).items()}
         n_reports = int(metadata[_N_REPORTS])
-        if not all(type(n) is int and n >= 0 for n in (n_reports, *refused.values())) or len(tables) < len(rows):
+        if not all(type(n) is int and n >= 0 for n in (n_reports, *refused.values())) or len(
+            tables
+        ) < len(rows):
             raise ValueError("a table twice, or fewer than none")
         _check_together(tables, n_reports, own)
-        slots, origin = _slots_of(metadata.get(_SLOTS), n_reports), Origin.from_text(metadata.get(_ORIGIN))
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, LopubError):
-        raise StoreError(f"{path} is a file of counts, but its tables do not fit its campaign") from None
+        slots, origin = (
+            _slots_of(metadata.get(_SLOTS), n_reports),
+            Origin.from_text(metadata.get(_ORIGIN)),
+        )
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+        LopubError,
+    ):
+        raise StoreError(
+            f"{path} is a file of counts, but its tables do not fit its campaign"
+        ) from None
     return Counts(
-        campaign=own, n_reports=n_reports, tables=dict(sorted(tables.items())), refused=refused, slots=slots, origin=origin
+        campaign=own,
+        n_reports=n_reports,
+        tables=dict(sorted(tables.items())),
+        refused=refused,
+        slots=slots,
+        origin=origin,
     )
 
 
@@ -100,7 +129,9 @@ def _read(path: Path) -> pa.Table:
     if version is None or fields_of(table.schema) != _FIELDS:
         raise StoreError(f"{path} is a Parquet file, but not one of counts")
     if version not in (VERSION, UNFOLDED):
-        raise StoreError(f"{path} holds counts of version {version.decode(errors='replace')}; this program reads version 2")
+        raise StoreError(
+            f"{path} holds counts of version {version.decode(errors='replace')}; this program reads version 2"
+        )
     return table
 
 
@@ -116,7 +147,12 @@ def _table_of(row: tuple[Any, Any, Any, Any], campaign: Campaign) -> tuple[Key, 
     if row[3].values.null_count or n_reports < 1:
         raise ValueError("a count is missing, or no report stands behind a table")
     form = form_of(campaign)
-    counts = row[3].values.to_numpy(zero_copy_only=False).astype(np.int64).reshape(form.shape(campaign, key))
+    counts = (
+        row[3]
+        .values.to_numpy(zero_copy_only=False)
+        .astype(np.int64)
+        .reshape(form.shape(campaign, key))
+    )
     if not form.fits(table := Table(n_reports, counts)):
         raise ValueError("a table does not fit its number of reports")
     return key, table
@@ -125,7 +161,12 @@ def _table_of(row: tuple[Any, Any, Any, Any], campaign: Campaign) -> tuple[Key, 
 def _check_key(key: Key, campaign: Campaign) -> None:
     """Whether a campaign can have such a table."""
     clique = key[0]
-    if not clique or list(clique) != sorted(set(clique)) or clique[0] < 0 or clique[-1] >= len(campaign.domain):
+    if (
+        not clique
+        or list(clique) != sorted(set(clique))
+        or clique[0] < 0
+        or clique[-1] >= len(campaign.domain)
+    ):
         raise ValueError("no such attributes")
     if not form_of(campaign).can_have(campaign, key):
         raise ValueError("no report makes such a table")
@@ -136,7 +177,12 @@ def _slots_of(told: bytes | None, n_reports: int) -> Slots | None:
     if told is None:
         return None
     first, last = json.loads(told)
-    if type(first) is not int or type(last) is not int or not 0 <= first <= last < 2**32 or not n_reports:
+    if (
+        type(first) is not int
+        or type(last) is not int
+        or not 0 <= first <= last < 2**32
+        or not n_reports
+    ):
         raise ValueError("no such slots")
     return first, last
 
@@ -149,7 +195,9 @@ def _check_together(tables: dict[Key, Table], n_reports: int, campaign: Campaign
         if len(clique) == 2 and not form.whole_views:
             for axis in (0, 1):
                 single = tables[(clique[axis],), noise]
-                if (form.at_least(table, axis) > single.counts).any() or table.n_reports > single.n_reports:
+                if (
+                    form.at_least(table, axis) > single.counts
+                ).any() or table.n_reports > single.n_reports:
                     raise ValueError("a pair is seen more often than one of its attributes")
     if max(totals.values(), default=0) > n_reports:
         raise ValueError("more reports in the tables than in all")

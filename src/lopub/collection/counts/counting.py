@@ -18,7 +18,9 @@ from lopub.errors import CampaignError, DomainError, Reason, checks_options
 
 
 @checks_options
-def count(reports: ReportBatch | Iterable[ReportBatch], *, progress: Progress | None = None) -> Counts:
+def count(
+    reports: ReportBatch | Iterable[ReportBatch], *, progress: Progress | None = None
+) -> Counts:
     """The counts of a batch; of several batches in a list, each report once; or of blocks that come one by one out of an
     iterator, which are let go, so that they may be more than memory holds, and are counted as they come.
 
@@ -29,7 +31,9 @@ def count(reports: ReportBatch | Iterable[ReportBatch], *, progress: Progress | 
     return _counted(iter(blocks), told, total)
 
 
-def _blocks(reports: ReportBatch | Iterable[ReportBatch]) -> list[ReportBatch] | Iterator[ReportBatch]:
+def _blocks(
+    reports: ReportBatch | Iterable[ReportBatch],
+) -> list[ReportBatch] | Iterator[ReportBatch]:
     """What there is to count, without what is there twice, as far as that is all in memory."""
     if isinstance(reports, Iterator):
         return reports
@@ -45,7 +49,9 @@ def _blocks(reports: ReportBatch | Iterable[ReportBatch]) -> list[ReportBatch] |
 def check_reports(batch: object) -> None:
     """Refuse what is not a batch of reports."""
     if not isinstance(batch, ReportBatch):
-        raise DomainError(f"reports must be a ReportBatch, or several, got {type(batch).__name__}; ReportBatch.load reads a file")
+        raise DomainError(
+            f"reports must be a ReportBatch, or several, got {type(batch).__name__}; ReportBatch.load reads a file"
+        )
 
 
 def _counted(blocks: Iterator[ReportBatch], told: Progress, total: int | None) -> Counts:
@@ -73,7 +79,10 @@ def _counted(blocks: Iterator[ReportBatch], told: Progress, total: int | None) -
 def count_singly(batch: ReportBatch) -> Counts:
     """The counts without the overlaps of two bits: of many attributes these take most of the room and of the time."""
     tables = form_of(batch.campaign).single_tables(batch)
-    return replace(_counts(batch.campaign, len(batch), batch.refused, tables, slots_of(batch)), origin=batch.origin)
+    return replace(
+        _counts(batch.campaign, len(batch), batch.refused, tables, slots_of(batch)),
+        origin=batch.origin,
+    )
 
 
 def slots_of(batch: ReportBatch) -> list[Slots]:
@@ -81,7 +90,13 @@ def slots_of(batch: ReportBatch) -> list[Slots]:
     return [(int(batch.slots.min()), int(batch.slots.max()))] if len(batch) else []
 
 
-def _counts(campaign: Campaign, n_reports: int, refused: Mapping[Reason, int], tables: Tables, slots: Sequence[Slots]) -> Counts:
+def _counts(
+    campaign: Campaign,
+    n_reports: int,
+    refused: Mapping[Reason, int],
+    tables: Tables,
+    slots: Sequence[Slots],
+) -> Counts:
     used = {key: table for key, table in tables if table.n_reports}
     return Counts(
         campaign=campaign,

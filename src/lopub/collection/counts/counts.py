@@ -47,7 +47,12 @@ class Counts(Shown):
         return self.n_reports
 
     def __repr__(self) -> str:
-        return one_line(self, repr(self.campaign.terms.name), f"{self.n_reports:,} reports", f"{len(self.tables):,} tables")
+        return one_line(
+            self,
+            repr(self.campaign.terms.name),
+            f"{self.n_reports:,} reports",
+            f"{len(self.tables):,} tables",
+        )
 
     def to_arrow(self) -> pa.Table:
         """One row per table: its attributes, their noise, and how many reports stand behind it."""
@@ -95,16 +100,24 @@ class Counts(Shown):
         parts = [clique]
         if form_of(self.campaign).whole_views:
             parts = [view for view in self._noises if set(clique) <= set(view)]
-        return sum(self.tables[part, noise].n_reports for part in parts for noise in self.noises(part))
+        return sum(
+            self.tables[part, noise].n_reports for part in parts for noise in self.noises(part)
+        )
 
     def n_touching(self, clique: Clique) -> int:
         """How many reports cover at least one of these attributes, each counted once; where three of them may be covered together
         and counts hold pairs alone, at most as many as are covered one by one."""
         if form_of(self.campaign).whole_views:
-            return sum(table.n_reports for (view, _), table in self.tables.items() if set(clique) & set(view))
+            return sum(
+                table.n_reports
+                for (view, _), table in self.tables.items()
+                if set(clique) & set(view)
+            )
         singly = sum(self.n_covering((position,)) for position in clique)
         sizes = self.campaign.domain.sizes
-        if any(self.campaign.view.covers_together(three, sizes) for three in combinations(clique, 3)):
+        if any(
+            self.campaign.view.covers_together(three, sizes) for three in combinations(clique, 3)
+        ):
             return min(singly, self.n_reports)
         return singly - sum(self.n_covering(pair) for pair in combinations(clique, 2))
 
@@ -116,7 +129,9 @@ class Counts(Shown):
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the counts as Parquet, whole or not at all."""
-        from lopub.collection.counts.count_files import save_counts  # the files know the counts, not the other way round
+        from lopub.collection.counts.count_files import (
+            save_counts,
+        )  # the files know the counts, not the other way round
 
         save_counts(self, path, force=force)
 

@@ -121,5 +121,7 @@ def form_of(campaign: Campaign) -> Form:
     """The form in which the reports of a campaign are counted."""
     name = bulk_of(campaign.mechanism).form(campaign.jointly)
     if name not in Form.known:
-        raise CampaignError(f"mechanism {campaign.mechanism.name!r} asks for counts of {name!r}, which nobody makes")
+        raise CampaignError(
+            f"mechanism {campaign.mechanism.name!r} asks for counts of {name!r}, which nobody makes"
+        )
     return Form.known[name]

@@ -48,7 +48,11 @@ class ViewBits(Form):
 
     def fits(self, table: Table) -> bool:
         n = table.counts[:, :1]
-        return bool(table.counts.min() >= 0 and (table.counts <= n).all() and int(n.sum()) == table.n_reports)
+        return bool(
+            table.counts.min() >= 0
+            and (table.counts <= n).all()
+            and int(n.sum()) == table.n_reports
+        )
 
     def ones(self, table: Table) -> Integers:
         summed: Integers = table.counts[:, 1:].sum(axis=0)
@@ -61,5 +65,7 @@ def ones_of(batch: ReportBatch, number: int, block: int, rows: Integers | None =
     ones = np.zeros(batch.channels(number)[block].law().n_bits, dtype=np.int64)
     n_at_once = max(1, CHUNK // len(ones))
     for start in range(0, len(chosen), n_at_once):
-        ones += batch.block_bits(number, block, chosen[start : start + n_at_once]).sum(axis=0, dtype=np.int64)
+        ones += batch.block_bits(number, block, chosen[start : start + n_at_once]).sum(
+            axis=0, dtype=np.int64
+        )
     return Table(len(chosen), ones)

@@ -10,7 +10,9 @@ from lopub.errors import DomainError, EngineError
 
 def _local(address: str | None) -> Engine:
     if address is not None:
-        raise DomainError("engine local has no address; leave it out, or choose engine dask or spark")
+        raise DomainError(
+            "engine local has no address; leave it out, or choose engine dask or spark"
+        )
     return LocalEngine()
 
 
@@ -32,10 +34,16 @@ def _need(package: str, name: str) -> None:
     try:
         import_module(package)
     except ImportError:
-        raise EngineError(f"engine {name} is not installed; install it with: pip install 'lopub[{name}]'") from None
+        raise EngineError(
+            f"engine {name} is not installed; install it with: pip install 'lopub[{name}]'"
+        ) from None
 
 
-ENGINES: dict[str, Callable[[str | None], Engine]] = {"local": _local, "dask": _dask, "spark": _spark}
+ENGINES: dict[str, Callable[[str | None], Engine]] = {
+    "local": _local,
+    "dask": _dask,
+    "spark": _spark,
+}
 
 
 def engine_of(name: str, address: str | None = None) -> Engine:

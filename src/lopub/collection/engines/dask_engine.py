@@ -46,7 +46,9 @@ class DaskEngine(Engine):
         client = _reached(address)
         if client is None:
             gc.collect()
-            raise EngineError(f"engine dask cannot be reached at {address}; is its scheduler running?")
+            raise EngineError(
+                f"engine dask cannot be reached at {address}; is its scheduler running?"
+            )
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
@@ -55,9 +57,13 @@ class DaskEngine(Engine):
         return cls(client, closing=[client])
 
     @classmethod
-    def here(cls, n_workers: int | None = None, *, memory_limit: str | int = "auto") -> "DaskEngine":
+    def here(
+        cls, n_workers: int | None = None, *, memory_limit: str | int = "auto"
+    ) -> "DaskEngine":
         """On a cluster of its own, a process for each core."""
-        settings = ExitStack()  # Dask would close for good what is not back after 15 seconds, or dies again just then
+        settings = (
+            ExitStack()
+        )  # Dask would close for good what is not back after 15 seconds, or dies again just then
         settings.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"}))
         cluster = LocalCluster(
             n_workers=n_workers or len(os.sched_getaffinity(0)),
@@ -82,17 +88,27 @@ class DaskEngine(Engine):
         try:
             return self._exchange(parts, job, progress)
         except (KilledWorker, FutureCancelledError):
-            raise EngineError("engine dask lost its workers again and again; they may need more memory, or more parts") from None
+            raise EngineError(
+                "engine dask lost its workers again and again; they may need more memory, or more parts"
+            ) from None
         except CommClosedError:
-            raise EngineError("engine dask cannot be reached any more; is its scheduler still running?") from None
+            raise EngineError(
+                "engine dask cannot be reached any more; is its scheduler still running?"
+            ) from None
         except ImportError:
-            raise EngineError("engine dask has workers that cannot load LoPub; install the same version there") from None
+            raise EngineError(
+                "engine dask has workers that cannot load LoPub; install the same version there"
+            ) from None
 
     def _exchange(self, parts: Sequence[Partition], job: Job, progress: Progress) -> Exchanged:
-        given = self._submit(_given, job)  # a task, so that it is made again where the worker that has it is lost
+        given = self._submit(
+            _given, job
+        )  # a task, so that it is made again where the worker that has it is lost
         sent = [self._submit(_split, given, part) for part in parts]
         results = [self._submit(_result, each) for each in sent]
-        parcels = [[self._submit(_parcel, each, number) for each in sent] for number in range(job.n_ranges)]
+        parcels = [
+            [self._submit(_parcel, each, number) for each in sent] for number in range(job.n_ranges)
+        ]
         gathered = [self._submit(_gather, given, of_range) for of_range in parcels]
         for n_done, future in enumerate(self._awaited(sent), start=1):
             if future.status == "error":
@@ -112,7 +128,9 @@ class DaskEngine(Engine):
             if n_looks % LOOKS == 0:
                 n_missed = 0 if self._client.nthreads() else n_missed + 1
             if n_missed >= WITHOUT_WORKERS:
-                raise EngineError("engine dask has lost all of its workers, and none came back; they may need more memory")
+                raise EngineError(
+                    "engine dask has lost all of its workers, and none came back; they may need more memory"
+                )
 
     def _fetched(self, futures: "list[Future[Any]]") -> list[Any]:
         """What they gave, in their order. What was lost between its end and now is awaited once more."""
@@ -125,7 +143,10 @@ class DaskEngine(Engine):
     def _merged(self, job: "Future[Job]", results: "list[Future[bytes]]") -> bytes:
         """In a tree, on the workers."""
         while len(results) > 1:
-            results = [self._submit(_merge, job, results[at : at + TOGETHER]) for at in range(0, len(results), TOGETHER)]
+            results = [
+                self._submit(_merge, job, results[at : at + TOGETHER])
+                for at in range(0, len(results), TOGETHER)
+            ]
         merged: bytes = self._fetched(results)[0]
         return merged
 

@@ -9,7 +9,13 @@ from itertools import accumulate
 from pathlib import Path
 
 from lopub.collection.batch import ReportBatch, walk_reports
-from lopub.collection.batch.report_files import BLOCK_REPORTS, SUFFIXES, Stretch, campaign_of, stretches_of
+from lopub.collection.batch.report_files import (
+    BLOCK_REPORTS,
+    SUFFIXES,
+    Stretch,
+    campaign_of,
+    stretches_of,
+)
 from lopub.contract.campaign import Campaign
 from lopub.errors import CampaignError, StoreError
 
@@ -28,7 +34,11 @@ def _files(name: str) -> list[Path]:
 
 
 def _of_reports(paths: Iterable[Path], name: str) -> list[Path]:
-    found = sorted(path for path in paths if path.suffix in SUFFIXES and not path.name.startswith(".") and path.is_file())
+    found = sorted(
+        path
+        for path in paths
+        if path.suffix in SUFFIXES and not path.name.startswith(".") and path.is_file()
+    )
     if not found:
         raise StoreError(f"{name} has no file of reports; their names end in {', '.join(SUFFIXES)}")
     return found
@@ -71,7 +81,9 @@ class FileSource:
     @cached_property
     def _stretches(self) -> list[tuple[Path, Stretch]]:
         """As short as they can be."""
-        return [(path, stretch) for path in self._paths for stretch in stretches_of(path, BLOCK_REPORTS)]
+        return [
+            (path, stretch) for path in self._paths for stretch in stretches_of(path, BLOCK_REPORTS)
+        ]
 
     @property
     def n_reports(self) -> int:
@@ -89,7 +101,10 @@ class FileSource:
                 stretch = Stretch(before.start, stretch.stop, before.n_reports + stretch.n_reports)
             group.append((path, stretch))
         nothing = [(self._paths[0], Stretch(0, 0, 0))]
-        return [FilePart(self._campaign.canonical_bytes, tuple(runs)) for runs in groups.values() or [nothing]]
+        return [
+            FilePart(self._campaign.canonical_bytes, tuple(runs))
+            for runs in groups.values() or [nothing]
+        ]
 
 
 def _one_campaign(paths: Sequence[Path], campaign: Campaign | None) -> Campaign:
@@ -99,9 +114,13 @@ def _one_campaign(paths: Sequence[Path], campaign: Campaign | None) -> Campaign:
     for path in paths:
         own = campaign_of(path)
         if own is None and campaign is None:
-            raise CampaignError(f"{path} is not a Parquet file, so it does not say which campaign it is of; give the campaign")
+            raise CampaignError(
+                f"{path} is not a Parquet file, so it does not say which campaign it is of; give the campaign"
+            )
         if own is not None and campaign is not None and own.id != campaign.id:
-            raise CampaignError(f"{path} holds reports of campaign {own.id[:16]}…, not of {campaign.id[:16]}…")
+            raise CampaignError(
+                f"{path} holds reports of campaign {own.id[:16]}…, not of {campaign.id[:16]}…"
+            )
         campaign = campaign or own
     if campaign is None:
         raise CampaignError("no file says which campaign it is of; give the campaign")

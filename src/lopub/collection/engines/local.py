@@ -42,14 +42,20 @@ class LocalEngine(Engine):
                     progress(job.doing, n_done, len(parts))
                 return Exchanged(merged, list(self._gathered(parcels, job, pool)))
         finally:
-            pool.shutdown(cancel_futures=True)  # where something went wrong, what has not begun does not begin
+            pool.shutdown(
+                cancel_futures=True
+            )  # where something went wrong, what has not begun does not begin
 
-    def _split(self, parts: Sequence[Partition], job: Job, pool: ThreadPoolExecutor) -> Iterator[tuple[int, Sent]]:
+    def _split(
+        self, parts: Sequence[Partition], job: Job, pool: ThreadPoolExecutor
+    ) -> Iterator[tuple[int, Sent]]:
         """What comes of every part, with its number, as soon as it is there; on one core, in this thread."""
         if self._n_workers == 1:
             yield from ((number, job.split(part)) for number, part in enumerate(parts))
             return
-        number_of: dict[Future[Sent], int] = {pool.submit(job.split, part): number for number, part in enumerate(parts)}
+        number_of: dict[Future[Sent], int] = {
+            pool.submit(job.split, part): number for number, part in enumerate(parts)
+        }
         for future in as_completed(list(number_of)):
             yield number_of.pop(future), future.result()
 
@@ -57,7 +63,10 @@ class LocalEngine(Engine):
         """Of as many ranges at a time as there are workers, so that few parcels are held."""
         ranges = parcels.ranges()
         for start in range(0, len(ranges), self._n_workers):
-            yield from pool.map(job.gather, [parcels.of(number) for number in ranges[start : start + self._n_workers]])
+            yield from pool.map(
+                job.gather,
+                [parcels.of(number) for number in ranges[start : start + self._n_workers]],
+            )
 
 
 class Parcels:
@@ -77,7 +86,9 @@ class Parcels:
                 self._places.setdefault(of_range, []).append((number, self._end, len(parcel)))
                 self._end += len(parcel)
         except OSError as error:
-            raise StoreError(f"cannot write to the temporary directory {tempfile.gettempdir()}: {error.strerror}") from None
+            raise StoreError(
+                f"cannot write to the temporary directory {tempfile.gettempdir()}: {error.strerror}"
+            ) from None
 
     def ranges(self) -> list[int]:
         """The parcels of each range that was sent any, in the order of the parts."""

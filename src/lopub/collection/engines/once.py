@@ -25,7 +25,12 @@ from lopub.collection.batch.report_files import BLOCK_REPORTS
 from lopub.collection.counts import Counts, Slots, Table, count, slots_of, spanned
 from lopub.collection.engines.base import Engine, Partition, Sent, Source
 from lopub.collection.engines.file_source import campaign_from
-from lopub.collection.engines.passing import bytes_of_counts, bytes_of_reports, counts_of_bytes, reports_of_bytes
+from lopub.collection.engines.passing import (
+    bytes_of_counts,
+    bytes_of_reports,
+    counts_of_bytes,
+    reports_of_bytes,
+)
 from lopub.collection.progress import Progress, silent
 from lopub.contract.campaign import Campaign
 from lopub.errors import DomainError, Reason
@@ -67,9 +72,13 @@ def count_source(
     if not shared:
         return total
     sieve = sieve_of(shared, MOST_SIEVE_BITS)
-    n_suspects = min(n_reports, 3 * sum(map(len, shared)) + int(n_reports * np.bitwise_count(sieve).mean() / 64))
+    n_suspects = min(
+        n_reports, 3 * sum(map(len, shared)) + int(n_reports * np.bitwise_count(sieve).mean() / 64)
+    )
     n_ranges = min(MOST_RANGES, 1 + n_suspects * campaign.longest_report // RANGE_BYTES)
-    second = engine.exchange(parts, FindRepeats(campaign.canonical_bytes, n_ranges, sieve.tobytes()), told)
+    second = engine.exchange(
+        parts, FindRepeats(campaign.canonical_bytes, n_ranges, sieve.tobytes()), told
+    )
     found = [Repeats.of_bytes(data, campaign) for data in (second.result, *second.gathered)]
     for repeats in found:
         total = without(total, repeats.counts)
@@ -79,7 +88,10 @@ def count_source(
 def _usual_parts(campaign: Campaign, n_reports: int, n_workers: int) -> int:
     """Into how many parts a source is cut: all workers have some, and none has fewer reports than there are tables to add up."""
     n_tables = math.comb(len(campaign.domain) + 1, 2)
-    wanted = max(-(-n_reports // PART_REPORTS), min(PARTS_A_WORKER * n_workers, -(-n_reports // BLOCK_REPORTS)))
+    wanted = max(
+        -(-n_reports // PART_REPORTS),
+        min(PARTS_A_WORKER * n_workers, -(-n_reports // BLOCK_REPORTS)),
+    )
     return max(1, min(wanted, n_reports // n_tables))
 
 
@@ -94,9 +106,14 @@ class CountParts:
     def split(self, part: Partition) -> Sent:
         parcels: dict[int, bytearray] = {}
         counts = count(self._noted(part.walk(), parcels))
-        return Sent(bytes_of_counts(counts), {number: bytes(parcels.pop(number)) for number in sorted(parcels)})
+        return Sent(
+            bytes_of_counts(counts),
+            {number: bytes(parcels.pop(number)) for number in sorted(parcels)},
+        )
 
-    def _noted(self, batches: Iterable[ReportBatch], parcels: dict[int, bytearray]) -> Iterator[ReportBatch]:
+    def _noted(
+        self, batches: Iterable[ReportBatch], parcels: dict[int, bytearray]
+    ) -> Iterator[ReportBatch]:
         """The batches as they come, while their keys are put into parcels, a million at once: a part has many more where a
         row group of its file does."""
         keys: list[Keys] = []
@@ -120,7 +137,9 @@ class CountParts:
         return _merged(results, campaign_from(self.campaign_bytes))
 
     def gather(self, parcels: Sequence[bytes]) -> bytes:
-        return shared_keys(np.concatenate([np.frombuffer(parcel, np.uint64) for parcel in parcels])).tobytes()
+        return shared_keys(
+            np.concatenate([np.frombuffer(parcel, np.uint64) for parcel in parcels])
+        ).tobytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +187,9 @@ class FindRepeats:
         }
         return Sent(Repeats(count(batch[again]), staying).to_bytes(), parcels)
 
-    def _suspects(self, batches: Iterable[ReportBatch], sieve: Keys, staying: list[Slots]) -> Iterator[ReportBatch]:
+    def _suspects(
+        self, batches: Iterable[ReportBatch], sieve: Keys, staying: list[Slots]
+    ) -> Iterator[ReportBatch]:
         """The reports that may be repeated ones; all others stay."""
         for batch in batches:
             suspect = in_sieve(batch.digests, sieve)
@@ -183,12 +204,16 @@ class FindRepeats:
 
     def gather(self, parcels: Sequence[bytes]) -> bytes:
         campaign = campaign_from(self.campaign_bytes)
-        batches, times = zip(*(reports_of_bytes(parcel, campaign) for parcel in parcels), strict=True)
+        batches, times = zip(
+            *(reports_of_bytes(parcel, campaign) for parcel in parcels), strict=True
+        )
         batch, n_times = ReportBatch.joined(iter(batches)), np.concatenate(times)
         later, _, same = batch.repeated()
         conflicts, stays = int(n_times[later[~same]].sum()), np.ones(len(batch), dtype=bool)
         stays[later] = False
-        counts = replace(count(batch[later]), refused={Reason.CONFLICT: conflicts} if conflicts else {})
+        counts = replace(
+            count(batch[later]), refused={Reason.CONFLICT: conflicts} if conflicts else {}
+        )
         return Repeats(counts, slots_of(batch[stays])).to_bytes()
 
 
@@ -206,7 +231,9 @@ def without(counts: Counts, others: Counts) -> Counts:
     """The counts of the reports that are left when others are taken off; those that were refused add up."""
     tables = dict(counts.tables)
     for key, table in others.tables.items():
-        tables[key] = Table(tables[key].n_reports - table.n_reports, tables[key].counts - table.counts)
+        tables[key] = Table(
+            tables[key].n_reports - table.n_reports, tables[key].counts - table.counts
+        )
     return Counts(
         campaign=counts.campaign,
         n_reports=counts.n_reports - others.n_reports,

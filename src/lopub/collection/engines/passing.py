@@ -16,8 +16,19 @@ from lopub.contract.campaign import Campaign
 from lopub.errors import Reason
 from lopub.laws.folds import hashes_of
 
-_COUNTS = [("part", pa.list_(pa.int32())), ("noise", pa.int64()), ("n_reports", pa.int64()), ("cells", pa.large_list(pa.int64()))]
-_REPORTS = [("hash", pa.binary()), ("slot", pa.uint32()), ("view", pa.binary()), ("payload", pa.binary()), ("times", pa.int64())]
+_COUNTS = [
+    ("part", pa.list_(pa.int32())),
+    ("noise", pa.int64()),
+    ("n_reports", pa.int64()),
+    ("cells", pa.large_list(pa.int64())),
+]
+_REPORTS = [
+    ("hash", pa.binary()),
+    ("slot", pa.uint32()),
+    ("view", pa.binary()),
+    ("payload", pa.binary()),
+    ("times", pa.int64()),
+]
 
 
 def bytes_of_counts(counts: Counts) -> bytes:

@@ -32,4 +32,8 @@ class Several:
         """Each source is cut by its share of the reports."""
         total = max(1, self.n_reports)
         shares = [max(1, round(n * source.n_reports / total)) for source in self._sources]
-        return [part for source, share in zip(self._sources, shares, strict=True) for part in source.parts(share)]
+        return [
+            part
+            for source, share in zip(self._sources, shares, strict=True)
+            for part in source.parts(share)
+        ]

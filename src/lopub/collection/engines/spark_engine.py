@@ -61,19 +61,29 @@ class SparkEngine(Engine):
         that is active, or else one on all cores of this machine."""
         if address is None and (active := SparkSession.getActiveSession()) is not None:
             return cls(active)
-        if not _is_remote(address) and not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
+        if (
+            not _is_remote(address)
+            and not os.environ.get("JAVA_HOME")
+            and shutil.which("java") is None
+        ):
             raise EngineError("engine spark needs Java 17 or newer, in PATH or in JAVA_HOME")
         if not _answers(address):
-            raise EngineError(f"engine spark cannot be reached at {address}; is its master running?")
+            raise EngineError(
+                f"engine spark cannot be reached at {address}; is its master running?"
+            )
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         try:
             return cls(_built(address), own=True)
         except ImportError:
-            raise EngineError("engine spark lacks packages for Spark Connect; install pyspark[connect]") from None
+            raise EngineError(
+                "engine spark lacks packages for Spark Connect; install pyspark[connect]"
+            ) from None
         except (PySparkException, Py4JError, ValueError, OSError):
             if address is None:
                 raise EngineError("engine spark cannot start; is its Java 17 or newer?") from None
-            raise EngineError(f"engine spark cannot be reached at {address}; is its master running?") from None
+            raise EngineError(
+                f"engine spark cannot be reached at {address}; is its master running?"
+            ) from None
 
     @property
     def n_workers(self) -> int:
@@ -89,14 +99,20 @@ class SparkEngine(Engine):
         try:
             rows = self._watched(gathered.collect, len(parts), partial(progress, job.doing))
         except (PySparkException, Py4JError) as error:
-            raise EngineError(f"engine spark gave up ({type(error).__name__}); its own log says why") from None
+            raise EngineError(
+                f"engine spark gave up ({type(error).__name__}); its own log says why"
+            ) from None
         mistakes = [(row.number, bytes(row.data)) for row in rows if row.range == MISTAKES]
         if mistakes:
             raise _error(min(mistakes)[1].decode())
         results = [bytes(row.data) for row in sorted(rows) if row.range <= RESULTS]
-        return Exchanged(job.merge(results), [bytes(row.data) for row in sorted(rows) if row.range >= 0])
+        return Exchanged(
+            job.merge(results), [bytes(row.data) for row in sorted(rows) if row.range >= 0]
+        )
 
-    def _watched(self, collect: Callable[[], list[Any]], n_parts: int, done: Callable[[int, int], None]) -> list[Any]:
+    def _watched(
+        self, collect: Callable[[], list[Any]], n_parts: int, done: Callable[[int, int], None]
+    ) -> list[Any]:
         """Told on the way how many parts are done, where the session is one that tells."""
         done(0, n_parts)
         with ThreadPoolExecutor(1) as pool:
@@ -125,7 +141,10 @@ def _answers(address: str | None) -> bool:
         return True
     places = [place.rpartition(":") for place in address.removeprefix(MASTER).split(",")]
     for host, _, port in places:
-        with suppress(OSError, ValueError), socket.create_connection((host, int(port)), timeout=PATIENCE):
+        with (
+            suppress(OSError, ValueError),
+            socket.create_connection((host, int(port)), timeout=PATIENCE),
+        ):
             return True
     return False
 
@@ -148,10 +167,15 @@ def _built(address: str | None) -> SparkSession:
 def _tasks_done(session: SparkSession, n_parts: int) -> int:
     tracker = session.sparkContext.statusTracker()
     found = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-    return max((stage.numCompletedTasks for stage in found if stage and stage.numTasks == n_parts), default=0)
+    return max(
+        (stage.numCompletedTasks for stage in found if stage and stage.numTasks == n_parts),
+        default=0,
+    )
 
 
-def _splitter(parts: Sequence[Partition], job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _splitter(
+    parts: Sequence[Partition], job: Job
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def split(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in (number for batch in batches for number in batch.column(0).to_pylist()):
             try:
@@ -169,7 +193,9 @@ def _splitter(parts: Sequence[Partition], job: Job) -> Callable[[Iterator[pa.Rec
 def _gatherer(job: Job) -> Callable[[pa.Table], pa.Table]:
     def gather(table: pa.Table) -> pa.Table:
         of_range = table.column("range")[0].as_py()
-        found = sorted(zip(table.column("number").to_pylist(), table.column("data").to_pylist(), strict=True))
+        found = sorted(
+            zip(table.column("number").to_pylist(), table.column("data").to_pylist(), strict=True)
+        )
         parcels = [parcel for _, parcel in found]
         if of_range == MISTAKES:
             return pa.Table.from_batches([_row(of_range, found[0][0], parcels[0])])
@@ -180,7 +206,9 @@ def _gatherer(job: Job) -> Callable[[pa.Table], pa.Table]:
 
 
 def _row(of_range: int, number: int, data: bytes) -> pa.RecordBatch:
-    return pa.record_batch([pa.array([value]) for value in (of_range, number, data)], names=_SCHEMA.names).cast(_SCHEMA)
+    return pa.record_batch(
+        [pa.array([value]) for value in (of_range, number, data)], names=_SCHEMA.names
+    ).cast(_SCHEMA)
 
 
 def _error(told: str) -> LopubError:

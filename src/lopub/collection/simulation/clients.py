@@ -24,7 +24,9 @@ BLOCK_REPORTS = 2**16
 
 
 @checks_options
-def simulate(dataset: Dataset, campaign: Campaign, *, seed: int | None = None, slot: int | None = None) -> ReportBatch:
+def simulate(
+    dataset: Dataset, campaign: Campaign, *, seed: int | None = None, slot: int | None = None
+) -> ReportBatch:
     """One report for each record. For experiments: the records of real people are randomized on their own devices.
 
     seed: same dataset, campaign and seed, same bytes, on any machine and in any blocks; but whoever knows the seed, or guesses
@@ -41,7 +43,9 @@ def simulate_blocks(
     if dataset.domain != campaign.domain:
         raise CampaignError("the dataset's attributes are not those of the campaign")
     if campaign.domain.has_rules and (wrong := contradictions(campaign.domain, dataset.codes)):
-        raise CampaignError(f"a record contradicts the questionnaire about {next(iter(wrong))!r}, as no client's record can")
+        raise CampaignError(
+            f"a record contradicts the questionnaire about {next(iter(wrong))!r}, as no client's record can"
+        )
     if seed is not None and seed < 0:
         raise CampaignError(f"seed must be at least 0, got {seed}")
     if slot is None:
@@ -51,7 +55,9 @@ def simulate_blocks(
         raise CampaignError(f"slot must lie in {days[0]}..{days[-1]}, got {slot}")
     for number, start in enumerate(range(0, max(len(dataset), 1), BLOCK_REPORTS)):
         codes = dataset.codes[start : start + BLOCK_REPORTS]
-        yield _block(codes, campaign, slot, report_ids(len(codes), seed, number), noise_source(seed, number))
+        yield _block(
+            codes, campaign, slot, report_ids(len(codes), seed, number), noise_source(seed, number)
+        )
 
 
 def noise_source(seed: int | None, number: int) -> RandomWords:
@@ -69,12 +75,22 @@ def report_ids(n: int, seed: int | None, number: int) -> NDArray[np.uint8]:
     if seed is None:
         drawn = os.urandom(ID_BYTES * n)
     else:
-        drawn = hashlib.shake_256(b"lopub simulated report ids, seed %d, block %d" % (seed, number)).digest(ID_BYTES * n)
+        drawn = hashlib.shake_256(
+            b"lopub simulated report ids, seed %d, block %d" % (seed, number)
+        ).digest(ID_BYTES * n)
     return np.frombuffer(drawn, np.uint8).reshape(n, ID_BYTES)
 
 
-def _block(codes: NDArray[np.uint16], campaign: Campaign, slot: int, ids: NDArray[np.uint8], source: RandomWords) -> ReportBatch:
-    records = Records.of(campaign, codes, draw_masks(campaign.view, campaign.domain.sizes, len(codes), source))
+def _block(
+    codes: NDArray[np.uint16],
+    campaign: Campaign,
+    slot: int,
+    ids: NDArray[np.uint8],
+    source: RandomWords,
+) -> ReportBatch:
+    records = Records.of(
+        campaign, codes, draw_masks(campaign.view, campaign.domain.sizes, len(codes), source)
+    )
     payloads = bulk_of(campaign.mechanism).simulated(records, source)
     return ReportBatch(
         campaign=campaign,

@@ -198,12 +198,16 @@ class Mechanism(ABC):
     def layered(self, below: Self, smallest: int) -> Self:
         """Two layers, the lower one that of `below`, whose reports have at least the noise of this mechanism, and hardly more.
         smallest: the fewest candidates that a block has."""
-        fresh = {n: self.fresh_noise(noise, below.noise[n], smallest) for n, noise in self.noise.items()}
+        fresh = {
+            n: self.fresh_noise(noise, below.noise[n], smallest) for n, noise in self.noise.items()
+        }
         return self._with_noise(fresh, below.noise)
 
     def fresh_noise(self, whole: int, below: int, smallest: int) -> int:
         """The integer of the noise that, over that of `below`, makes up at least the whole, and hardly more."""
-        raise CampaignError(f"mechanism {self.name!r} cannot keep a permanent answer; bloom, symmetric unary and direct can")
+        raise CampaignError(
+            f"mechanism {self.name!r} cannot keep a permanent answer; bloom, symmetric unary and direct can"
+        )
 
     def _with_noise(self, noise: Mapping[int, int], permanent: Mapping[int, int] | None) -> Self:
         """The same mechanism with other integers; every mechanism is a dataclass."""
@@ -219,13 +223,21 @@ class Mechanism(ABC):
         for n_blocks in block_counts:
             self._noise_for(n_blocks)
         for n_blocks in sorted(set(self.noise) - set(block_counts)):
-            raise CampaignError(f"mechanism {self.name!r} says a noise for reports of {n_blocks} blocks, which nobody makes")
+            raise CampaignError(
+                f"mechanism {self.name!r} says a noise for reports of {n_blocks} blocks, which nobody makes"
+            )
         if self.permanent is not None and set(self.permanent) != set(self.noise):
-            raise CampaignError(f"mechanism {self.name!r} must say a permanent noise for the same numbers of blocks as its own")
+            raise CampaignError(
+                f"mechanism {self.name!r} must say a permanent noise for the same numbers of blocks as its own"
+            )
 
     @classmethod
     def made(
-        cls, asked: Asked, n_blocks: tuple[int, ...], sizes: Mapping[str, int], build: Callable[[Self], MadeCampaign]
+        cls,
+        asked: Asked,
+        n_blocks: tuple[int, ...],
+        sizes: Mapping[str, int],
+        build: Callable[[Self], MadeCampaign],
     ) -> MadeCampaign:
         """The campaign with this mechanism that was asked for. n_blocks: how many blocks a report may have. sizes: attribute ->
         its candidates; of jointly randomized views, which have no one name, the most that one has, under the name ""."""
@@ -234,7 +246,9 @@ class Mechanism(ABC):
     @classmethod
     def for_epsilon(cls, epsilon: Decimal, n_blocks: tuple[int, ...]) -> Self:
         """The mechanism whose reports, of so many blocks, have a total epsilon as near below this one as integers allow."""
-        raise CampaignError(f"mechanism {cls.name!r} cannot be made from an epsilon alone; build its campaign by hand")
+        raise CampaignError(
+            f"mechanism {cls.name!r} cannot be made from an epsilon alone; build its campaign by hand"
+        )
 
     def sized_law(self, n_candidates: int, n_blocks: int) -> Law:
         """The law of any block of so many candidates, where a report holds so many blocks: what planning needs to know."""
@@ -268,7 +282,9 @@ class Mechanism(ABC):
 
     def _noise_for(self, n_blocks: int) -> int:
         if n_blocks not in self.noise:
-            raise CampaignError(f"mechanism {self.name!r} says no noise for a report of {n_blocks} blocks")
+            raise CampaignError(
+                f"mechanism {self.name!r} says no noise for a report of {n_blocks} blocks"
+            )
         return self.noise[n_blocks]
 
 
@@ -318,14 +334,24 @@ def units_to_json(noise: Mapping[int, int]) -> dict[str, Json]:
 
 def odds_at(value: Json, where: str) -> int:
     """Odds, which are written as a text."""
-    if not isinstance(value, str) or not (value.isascii() and value.isdecimal()) or len(value) > 100:
+    if (
+        not isinstance(value, str)
+        or not (value.isascii() and value.isdecimal())
+        or len(value) > 100
+    ):
         raise CampaignError(f"{where} must be an integer written as a text")
     return int(value)
 
 
-def permanent_from_json(members: Members, read: Callable[[Json, str], int]) -> dict[int, int] | None:
+def permanent_from_json(
+    members: Members, read: Callable[[Json, str], int]
+) -> dict[int, int] | None:
     """The integers of the permanent layer, where a mechanism has one."""
-    return by_blocks(members.mapping("permanent", read), members.path("permanent")) if "permanent" in members else None
+    return (
+        by_blocks(members.mapping("permanent", read), members.path("permanent"))
+        if "permanent" in members
+        else None
+    )
 
 
 def by_blocks(noise: Mapping[str, int], where: str) -> dict[int, int]:
@@ -341,7 +367,9 @@ def mechanism_from_json(members: Members) -> Mechanism:
     """The mechanism that a campaign names."""
     name = members.text("name")
     if name not in Mechanism.known:
-        raise CampaignError(f"{members.path('name')} must be one of {', '.join(sorted(Mechanism.known))}")
+        raise CampaignError(
+            f"{members.path('name')} must be one of {', '.join(sorted(Mechanism.known))}"
+        )
     mechanism = Mechanism.known[name].from_json(members)
     members.done()
     return mechanism

@@ -65,7 +65,9 @@ MOST_FILTER_BITS = 2**20
 """Where the filters of a block take up more, a client makes the one that it needs."""
 
 
-def positions(salt: str, names: tuple[str, ...], texts: tuple[str, ...], *, n_bits: int, n_hashes: int) -> tuple[int, ...]:
+def positions(
+    salt: str, names: tuple[str, ...], texts: tuple[str, ...], *, n_bits: int, n_hashes: int
+) -> tuple[int, ...]:
     """The h distinct bit positions of one candidate, in the order in which they are found.
 
     SHA-256 over the length-prefixed (tag, salt, names, texts, counter) gives eight 32-bit words; the words
@@ -121,7 +123,12 @@ class BloomChannel(Channel):
         names = tuple(attribute.name for attribute in self.block)
         cells = product(*(attribute.texts for attribute in self.block))
         return tuple(
-            tuple(sorted(positions(self.salt, names, texts, n_bits=self.n_bits, n_hashes=self.n_hashes))) for texts in cells
+            tuple(
+                sorted(
+                    positions(self.salt, names, texts, n_bits=self.n_bits, n_hashes=self.n_hashes)
+                )
+            )
+            for texts in cells
         )
 
     @cached_property
@@ -170,8 +177,13 @@ class BloomChannel(Channel):
         bound, largest = 2 * min(self.n_hashes, self.n_bits - self.n_hashes), 0
         if self.n_candidates > MOST_COMPARED:
             return bound
-        used = {position: 1 << i for i, position in enumerate({position for row in self.rows for position in row})}
-        filters = [sum(used[position] for position in row) for row in self.rows]  # without the positions that nobody has
+        used = {
+            position: 1 << i
+            for i, position in enumerate({position for row in self.rows for position in row})
+        }
+        filters = [
+            sum(used[position] for position in row) for row in self.rows
+        ]  # without the positions that nobody has
         for one, others in pairs:
             differing = map(filters[one].__xor__, filters[others.start : others.stop : others.step])
             largest = max(largest, max(map(int.bit_count, differing), default=0))
@@ -180,7 +192,9 @@ class BloomChannel(Channel):
         return largest
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
-        known = self.memorized(candidate, randomness) if self.permanent else self._filter_of(candidate)
+        known = (
+            self.memorized(candidate, randomness) if self.permanent else self._filter_of(candidate)
+        )
         return self.refreshed(known, randomness)
 
     @cached_property
@@ -192,7 +206,9 @@ class BloomChannel(Channel):
         return sum(map((1).__lshift__, self.rows[candidate]))  # the positions are distinct
 
     def memorized(self, candidate: int, randomness: Randomness) -> int:
-        return self._filter_of(candidate) ^ randomness.changes(self.n_bits, self.permanent or 0, UNIT)
+        return self._filter_of(candidate) ^ randomness.changes(
+            self.n_bits, self.permanent or 0, UNIT
+        )
 
     def refreshed(self, memorized: int, randomness: Randomness) -> int:
         return memorized ^ randomness.changes(self.n_bits, self.change_units, UNIT)
@@ -203,8 +219,12 @@ class Bloom(Mechanism):
     """The paper's mechanism. n_bits: one m for every block, or one per attribute in domain order."""
 
     name: ClassVar[str] = "bloom"
-    in_words: ClassVar[str] = "every value has a Bloom filter, and every bit of it is flipped with a fixed probability"
-    in_short: ClassVar[str] = "a report marks some of many bits, several for each answer, often wrongly"
+    in_words: ClassVar[str] = (
+        "every value has a Bloom filter, and every bit of it is flipped with a fixed probability"
+    )
+    in_short: ClassVar[str] = (
+        "a report marks some of many bits, several for each answer, often wrongly"
+    )
     keeps_answers: ClassVar[bool] = True
     takes_flips: ClassVar[bool] = True
     takes_filters: ClassVar[bool] = True
@@ -222,13 +242,17 @@ class Bloom(Mechanism):
             if not 2 <= n_bits <= MOST_BITS:
                 raise CampaignError(f"bits must lie in 2..{MOST_BITS:,}, got {n_bits}")
             if not 1 <= self.n_hashes <= n_bits:
-                raise CampaignError(f"hashes must lie in 1..{n_bits}, the number of bits, got {self.n_hashes}")
+                raise CampaignError(
+                    f"hashes must lie in 1..{n_bits}, the number of bits, got {self.n_hashes}"
+                )
         if self.n_hashes > MOST_HASHES:
             raise CampaignError(f"hashes must be at most {MOST_HASHES}, got {self.n_hashes}")
 
     def channel(self, block: Block, n_blocks: int) -> BloomChannel:
         below = self.permanent[n_blocks] if self.permanent else None
-        return BloomChannel(block, self._bits_of(block), self.n_hashes, self._noise_for(n_blocks), self.salt, below)
+        return BloomChannel(
+            block, self._bits_of(block), self.n_hashes, self._noise_for(n_blocks), self.salt, below
+        )
 
     @property
     def codes_differ_by_block(self) -> bool:
@@ -238,7 +262,9 @@ class Bloom(Mechanism):
         return fresh_change_units(whole, below)
 
     def _change(self, n_blocks: int) -> Fraction:
-        return composed_change(self._noise_for(n_blocks), self.permanent[n_blocks] if self.permanent else None)
+        return composed_change(
+            self._noise_for(n_blocks), self.permanent[n_blocks] if self.permanent else None
+        )
 
     def _bits_of(self, block: Block) -> int:
         return self.n_bits if isinstance(self.n_bits, int) else self.n_bits[block[0].name]
@@ -246,7 +272,9 @@ class Bloom(Mechanism):
     def check(self, block_counts: tuple[int, ...], domain: Domain, jointly: bool) -> None:
         super().check(block_counts, domain, jointly)
         if not isinstance(self.n_bits, int) and (jointly or set(self.n_bits) != set(domain.names)):
-            raise CampaignError("bits must be one number where views are randomized jointly, or name every attribute")
+            raise CampaignError(
+                "bits must be one number where views are randomized jointly, or name every attribute"
+            )
 
     def losses(self, n_blocks: int, block: Block, channels: Sequence[Channel]) -> list[Decimal]:
         distances = [channel.distance for channel in cast(Sequence[BloomChannel], channels)]
@@ -270,33 +298,53 @@ class Bloom(Mechanism):
     def _hashed_bytes(self, blocks: Sequence[Block]) -> Iterator[int]:
         """For each block, the bytes that go into the first hashes of all its cells: parts, and 4 bytes of length each."""
         texts_of: dict[str, int] = {}
-        for attribute in {attribute.name: attribute for block in blocks for attribute in block}.values():
+        for attribute in {
+            attribute.name: attribute for block in blocks for attribute in block
+        }.values():
             texts_of[attribute.name] = sum(4 + len(text.encode()) for text in attribute.texts)
         always = len(_prefixed(TAG, self.salt.encode(), bytes(4)))
         for block in blocks:
             cells = n_cells(block)
             names = sum(4 + len(attribute.name.encode()) for attribute in block)
-            yield cells * (always + names) + sum(cells // attribute.size * texts_of[attribute.name] for attribute in block)
+            yield cells * (always + names) + sum(
+                cells // attribute.size * texts_of[attribute.name] for attribute in block
+            )
 
     @classmethod
     def made(
-        cls, asked: Asked, n_blocks: tuple[int, ...], sizes: Mapping[str, int], build: Callable[[Self], MadeCampaign]
+        cls,
+        asked: Asked,
+        n_blocks: tuple[int, ...],
+        sizes: Mapping[str, int],
+        build: Callable[[Self], MadeCampaign],
     ) -> MadeCampaign:
         """Try salts until no two candidates share a filter, then set the noise for the filters that came out."""
         bits, n_hashes = _filters(asked, sizes)
         for salt in map(str, range(MOST_SALTS)):
             with contextlib.suppress(CodesCollide):
                 return cls._salted(asked, n_blocks, build, (bits, n_hashes, salt))
-        raise CampaignError(f"in {MOST_SALTS:,} tries no salt gave every candidate a filter of its own; raise bits")
+        raise CampaignError(
+            f"in {MOST_SALTS:,} tries no salt gave every candidate a filter of its own; raise bits"
+        )
 
     @classmethod
     def _salted(
-        cls, asked: Asked, n_blocks: tuple[int, ...], build: Callable[[Self], MadeCampaign], codes: tuple[Bits, int, str]
+        cls,
+        asked: Asked,
+        n_blocks: tuple[int, ...],
+        build: Callable[[Self], MadeCampaign],
+        codes: tuple[Bits, int, str],
     ) -> MadeCampaign:
         if asked.flip_probability is not None:
-            return build(cls(dict.fromkeys(n_blocks, change_units_of(asked.flip_probability)), *codes))
-        quiet = build(cls(dict.fromkeys(n_blocks, UNIT // 4), *codes))  # any noise: only the filters matter here
-        return build(cls({n: change_units_for(asked.budget, _distance(quiet, n)) for n in n_blocks}, *codes))
+            return build(
+                cls(dict.fromkeys(n_blocks, change_units_of(asked.flip_probability)), *codes)
+            )
+        quiet = build(
+            cls(dict.fromkeys(n_blocks, UNIT // 4), *codes)
+        )  # any noise: only the filters matter here
+        return build(
+            cls({n: change_units_for(asked.budget, _distance(quiet, n)) for n in n_blocks}, *codes)
+        )
 
     def sized_law(self, n_candidates: int, n_blocks: int) -> Law:
         """One row stands for all: no candidate's filter is known."""
@@ -304,7 +352,15 @@ class Bloom(Mechanism):
         loss = times_up(bit_loss(change), 2 * self.n_hashes)
         rows = (tuple(range(self.n_hashes)),)
         n_bits = self.width_of(n_candidates)
-        return Law(n_candidates=n_candidates, n_bits=n_bits, rows=rows, p=1 - change, q=change, slope=float_up(loss), loss=loss)
+        return Law(
+            n_candidates=n_candidates,
+            n_bits=n_bits,
+            rows=rows,
+            p=1 - change,
+            q=change,
+            slope=float_up(loss),
+            loss=loss,
+        )
 
     def width_of(self, n_candidates: int) -> int:
         return self.n_bits if isinstance(self.n_bits, int) else max(self.n_bits.values())
@@ -312,18 +368,34 @@ class Bloom(Mechanism):
     def to_json(self) -> dict[str, Json]:
         bits: Json = self.n_bits if isinstance(self.n_bits, int) else dict(self.n_bits)
         noise = units_to_json(self.noise)
-        below: dict[str, Json] = {} if self.permanent is None else {"permanent": units_to_json(self.permanent)}
-        return {"name": self.name, "bits": bits, "hashes": self.n_hashes, "salt": self.salt, "change_units": noise} | below
+        below: dict[str, Json] = (
+            {} if self.permanent is None else {"permanent": units_to_json(self.permanent)}
+        )
+        return {
+            "name": self.name,
+            "bits": bits,
+            "hashes": self.n_hashes,
+            "salt": self.salt,
+            "change_units": noise,
+        } | below
 
     @classmethod
     def from_json(cls, members: Members) -> Self:
         bits, path = members.take("bits"), members.path("bits")
         if isinstance(bits, dict):
-            n_bits: Bits = {name: integer_at(value, f"{path}.{name}") for name, value in sorted(bits.items())}
+            n_bits: Bits = {
+                name: integer_at(value, f"{path}.{name}") for name, value in sorted(bits.items())
+            }
         else:
             n_bits = integer_at(bits, path)
         noise = by_blocks(members.mapping("change_units", integer_at), members.path("change_units"))
-        return cls(noise, n_bits, members.integer("hashes"), members.text("salt"), permanent_from_json(members, integer_at))
+        return cls(
+            noise,
+            n_bits,
+            members.integer("hashes"),
+            members.text("salt"),
+            permanent_from_json(members, integer_at),
+        )
 
 
 def bits_for(false_positive_rate: float, n_candidates: int) -> int:
@@ -346,7 +418,9 @@ def hashes_for(false_positive_rate: float) -> int:
 
 def _rate(false_positive_rate: float) -> float:
     if not 0 < false_positive_rate < 1:
-        raise CampaignError(f"false_positive_rate must lie between 0 and 1, both excluded, got {false_positive_rate}")
+        raise CampaignError(
+            f"false_positive_rate must lie between 0 and 1, both excluded, got {false_positive_rate}"
+        )
     return false_positive_rate
 
 
@@ -358,7 +432,9 @@ def _filters(asked: Asked, sizes: Mapping[str, int]) -> tuple[Bits, int]:
         n_hashes = PAPER_HASHES if asked.n_hashes is None else asked.n_hashes
     else:
         if max(sizes.values()) > Bloom.largest_block:  # before equations that no float could hold
-            raise CampaignError(f"false_positive_rate fits filters to at most {Bloom.largest_block:,} cells; use smaller views")
+            raise CampaignError(
+                f"false_positive_rate fits filters to at most {Bloom.largest_block:,} cells; use smaller views"
+            )
         n_hashes = hashes_for(asked.false_positive_rate)
         each = {name: bits_for(asked.false_positive_rate, cells) for name, cells in sizes.items()}
         bits = each.get("", each)
@@ -369,7 +445,9 @@ def _filters(asked: Asked, sizes: Mapping[str, int]) -> tuple[Bits, int]:
         if cells <= Bloom.largest_block:  # of more, the campaign itself says that they are too many
             collisions += _check_room(n_bits, n_hashes, cells)
     if collisions > MOST_COLLISIONS:
-        raise CampaignError(f"no salt would give all candidates of {len(sizes):,} attributes filters of their own; raise bits")
+        raise CampaignError(
+            f"no salt would give all candidates of {len(sizes):,} attributes filters of their own; raise bits"
+        )
     return bits, n_hashes
 
 
@@ -387,7 +465,10 @@ def _check_room(n_bits: int, n_hashes: int, cells: int) -> float:
 
 def _distance(campaign: Made, n_blocks: int) -> int:
     """In how many bits the codes of two whole reports of so many blocks differ at most."""
-    distances = [Decimal(channel.distance) for channel in cast(Sequence[BloomChannel], campaign.coded_channels)]
+    distances = [
+        Decimal(channel.distance)
+        for channel in cast(Sequence[BloomChannel], campaign.coded_channels)
+    ]
     if campaign.jointly:
         return int(max(distances))
     d = len(campaign.domain)

@@ -69,7 +69,9 @@ class DirectChannel(Channel):
     @property
     def keep(self) -> Fraction:
         """(e^eps - 1) / (e^eps + K - 1); over a permanent layer, an answer is kept that both keep."""
-        return Fraction(self.kept_units, self.all_units) * (self._below.keep if self.permanent else 1)
+        return Fraction(self.kept_units, self.all_units) * (
+            self._below.keep if self.permanent else 1
+        )
 
     @property
     def _below(self) -> "DirectChannel":
@@ -79,9 +81,20 @@ class DirectChannel(Channel):
         p, q = Fraction(self.odds, self.all_units), Fraction(UNIT, self.all_units)
         if self.permanent:  # through every cell that may be kept
             below, others = self._below.law(), self.n_candidates - 1
-            p, q = below.p * p + others * below.q * q, below.p * q + below.q * p + (others - 1) * below.q * q
+            p, q = (
+                below.p * p + others * below.q * q,
+                below.p * q + below.q * p + (others - 1) * below.q * q,
+            )
         loss = log_up(p / q)
-        return Law(n_candidates=self.n_candidates, n_bits=self.n_candidates, rows=None, p=p, q=q, slope=float_up(loss), loss=loss)
+        return Law(
+            n_candidates=self.n_candidates,
+            n_bits=self.n_candidates,
+            rows=None,
+            p=p,
+            q=q,
+            slope=float_up(loss),
+            loss=loss,
+        )
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
         known = self.memorized(candidate, randomness) if self.permanent else self.output(candidate)
@@ -105,7 +118,9 @@ class DirectChannel(Channel):
 
     def check(self, output: int) -> None:
         if self.cell(output) >= self.n_candidates:
-            raise ReportRejected(Reason.RANGE, f"a number is not below the {self.n_candidates} cells of its block")
+            raise ReportRejected(
+                Reason.RANGE, f"a number is not below the {self.n_candidates} cells of its block"
+            )
 
 
 @dataclass(frozen=True)
@@ -113,7 +128,9 @@ class Direct(ByOdds):
     """k-ary randomized response with odds A / UNIT = e^eps."""
 
     name: ClassVar[str] = "direct"
-    in_words: ClassVar[str] = "the true value with a fixed probability, else one drawn uniformly (k-ary randomized response)"
+    in_words: ClassVar[str] = (
+        "the true value with a fixed probability, else one drawn uniformly (k-ary randomized response)"
+    )
     in_short: ClassVar[str] = "a report gives one answer, the true one or any other by chance"
     keeps_answers: ClassVar[bool] = True
     largest_block: ClassVar[int] = 2**62
@@ -130,7 +147,11 @@ class Direct(ByOdds):
 
     def sized(self, n_candidates: int, n_blocks: int) -> DirectChannel:
         """The channel of any block of so many candidates."""
-        return DirectChannel(n_candidates, self._noise_for(n_blocks), self.permanent[n_blocks] if self.permanent else None)
+        return DirectChannel(
+            n_candidates,
+            self._noise_for(n_blocks),
+            self.permanent[n_blocks] if self.permanent else None,
+        )
 
     @property
     def codes_differ_by_block(self) -> bool:
@@ -160,7 +181,9 @@ class Direct(ByOdds):
         return 8 * _n_bytes(n_candidates)
 
     def to_json(self) -> dict[str, Json]:
-        below: dict[str, Json] = {} if self.permanent is None else {"permanent": odds_to_json(self.permanent)}
+        below: dict[str, Json] = (
+            {} if self.permanent is None else {"permanent": odds_to_json(self.permanent)}
+        )
         return super().to_json() | below
 
     @classmethod

@@ -40,7 +40,11 @@ def n_values_for(odds: int) -> int:
     low = next(n for n in range(best, 1, -1) if _is_prime(n))
     high = next(n for n in range(best + 1, MOST_VALUES + 1) if _is_prime(n))
     kept = odds - UNIT
-    return low if (kept + low * UNIT) ** 2 * (high - 1) <= (kept + high * UNIT) ** 2 * (low - 1) else high
+    return (
+        low
+        if (kept + low * UNIT) ** 2 * (high - 1) <= (kept + high * UNIT) ** 2 * (low - 1)
+        else high
+    )
 
 
 def _is_prime(n: int) -> bool:
@@ -142,7 +146,10 @@ class HashedChannel(Channel):
 
     def check(self, output: int) -> None:
         if self.number(output) >= self.n_numbers:
-            raise ReportRejected(Reason.RANGE, f"a number is not below the {self.n_numbers} functions and values of its block")
+            raise ReportRejected(
+                Reason.RANGE,
+                f"a number is not below the {self.n_numbers} functions and values of its block",
+            )
 
 
 @dataclass(frozen=True)
@@ -150,8 +157,12 @@ class Hashed(ByOdds):
     """Local hashing with odds A / UNIT = e^eps."""
 
     name: ClassVar[str] = "hashed"
-    in_words: ClassVar[str] = "the value's image under a random function, kept with a fixed probability (local hashing)"
-    in_short: ClassVar[str] = "a report names a random group of answers that the true one is more likely to be in"
+    in_words: ClassVar[str] = (
+        "the value's image under a random function, kept with a fixed probability (local hashing)"
+    )
+    in_short: ClassVar[str] = (
+        "a report names a random group of answers that the true one is more likely to be in"
+    )
     largest_block: ClassVar[int] = 2**20
     noise: Mapping[int, int] = field(hash=False)
 

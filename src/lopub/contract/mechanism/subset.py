@@ -53,7 +53,15 @@ class SubsetChannel(Channel):
         p = Fraction(self.holding_units, self.all_units)
         q = (p * (w - 1) + (1 - p) * w) / others
         loss = log_up(Fraction(self.odds, UNIT))
-        return Law(n_candidates=self.n_candidates, n_bits=self.n_candidates, rows=None, p=p, q=q, slope=float_up(loss), loss=loss)
+        return Law(
+            n_candidates=self.n_candidates,
+            n_bits=self.n_candidates,
+            rows=None,
+            p=p,
+            q=q,
+            slope=float_up(loss),
+            loss=loss,
+        )
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
         """w other cells are always drawn; the last of them gives way where the true one is held."""
@@ -66,7 +74,8 @@ class SubsetChannel(Channel):
     def check(self, output: int) -> None:
         if output.bit_count() != self.subset_size:
             raise ReportRejected(
-                Reason.WEIGHT, f"a block has {output.bit_count()} ones, this campaign's blocks have {self.subset_size}"
+                Reason.WEIGHT,
+                f"a block has {output.bit_count()} ones, this campaign's blocks have {self.subset_size}",
             )
 
 

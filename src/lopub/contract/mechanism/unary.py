@@ -119,7 +119,9 @@ class Unary(Mechanism):
     """Unary encoding. noise: odds A (optimized), or change_units c (symmetric)."""
 
     name: ClassVar[str] = "unary"
-    in_words: ClassVar[str] = "one bit for every candidate value, each flipped with a fixed probability (unary encoding)"
+    in_words: ClassVar[str] = (
+        "one bit for every candidate value, each flipped with a fixed probability (unary encoding)"
+    )
     in_short: ClassVar[str] = "a report says yes or no to every answer, often wrongly"
     keeps_answers: ClassVar[bool] = True
     takes_flips: ClassVar[bool] = True
@@ -137,7 +139,9 @@ class Unary(Mechanism):
         noise = self._noise_for(n_blocks)
         if not self.symmetric:
             return OptimizedChannel(n_cells(block), noise)
-        return SymmetricChannel(n_cells(block), noise, self.permanent[n_blocks] if self.permanent else None)
+        return SymmetricChannel(
+            n_cells(block), noise, self.permanent[n_blocks] if self.permanent else None
+        )
 
     @property
     def takes_permanent(self) -> bool:
@@ -148,13 +152,23 @@ class Unary(Mechanism):
 
     @classmethod
     def made(
-        cls, asked: Asked, n_blocks: tuple[int, ...], sizes: Mapping[str, int], build: Callable[[Self], MadeCampaign]
+        cls,
+        asked: Asked,
+        n_blocks: tuple[int, ...],
+        sizes: Mapping[str, int],
+        build: Callable[[Self], MadeCampaign],
     ) -> MadeCampaign:
         """Symmetric from the paper's f, and below a permanent layer; else optimized, from an epsilon."""
         if asked.keeps_an_answer:
-            return build(cls({n: change_units_for(asked.budget, 2 * n) for n in n_blocks}, symmetric=True))
+            return build(
+                cls({n: change_units_for(asked.budget, 2 * n) for n in n_blocks}, symmetric=True)
+            )
         if asked.flip_probability is not None:
-            return build(cls(dict.fromkeys(n_blocks, change_units_of(asked.flip_probability)), symmetric=True))
+            return build(
+                cls(
+                    dict.fromkeys(n_blocks, change_units_of(asked.flip_probability)), symmetric=True
+                )
+            )
         return build(cls.for_epsilon(asked.budget, n_blocks))
 
     @classmethod
@@ -163,15 +177,25 @@ class Unary(Mechanism):
 
     def to_json(self) -> dict[str, Json]:
         if self.symmetric:
-            told: dict[str, Json] = {"name": self.name, "variant": "symmetric", "change_units": units_to_json(self.noise)}
-            return told if self.permanent is None else told | {"permanent": units_to_json(self.permanent)}
+            told: dict[str, Json] = {
+                "name": self.name,
+                "variant": "symmetric",
+                "change_units": units_to_json(self.noise),
+            }
+            return (
+                told
+                if self.permanent is None
+                else told | {"permanent": units_to_json(self.permanent)}
+            )
         return {"name": self.name, "variant": "optimized", "odds": odds_to_json(self.noise)}
 
     @classmethod
     def from_json(cls, members: Members) -> Self:
         variant = members.text("variant")
         if variant == "symmetric":
-            noise = by_blocks(members.mapping("change_units", integer_at), members.path("change_units"))
+            noise = by_blocks(
+                members.mapping("change_units", integer_at), members.path("change_units")
+            )
             return cls(noise, True, permanent_from_json(members, integer_at))
         if variant == "optimized":
             return cls(by_blocks(members.mapping("odds", odds_at), members.path("odds")))

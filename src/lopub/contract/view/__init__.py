@@ -18,7 +18,9 @@ def view_from_text(text: str) -> ViewRule:
         return AllAttributes()
     if kind in ("sample", "fill") and number.isascii() and number.isdecimal() and len(number) < 20:
         return Sample(int(number)) if kind == "sample" else Fill(int(number))
-    raise CampaignError("view must be all, sample:K or fill:CELLS with a whole number, such as sample:2")
+    raise CampaignError(
+        "view must be all, sample:K or fill:CELLS with a whole number, such as sample:2"
+    )
 
 
 __all__ = [

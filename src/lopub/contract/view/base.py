@@ -104,16 +104,27 @@ class ViewRule(ABC):
         """The probability that a view holds all of these attributes; None where it can only be learnt by drawing."""
         d, n_alike = len(sizes), self.n_alike(len(sizes))
         if n_alike is not None:
-            return math.comb(d - len(clique), n_alike - len(clique)) / math.comb(d, n_alike) if len(clique) <= n_alike else 0.0
+            return (
+                math.comb(d - len(clique), n_alike - len(clique)) / math.comb(d, n_alike)
+                if len(clique) <= n_alike
+                else 0.0
+            )
         chances = self.chances(sizes, MOST_VIEWS)
-        return None if chances is None else sum(chance for view, chance in chances.items() if set(clique).issubset(view))
+        return (
+            None
+            if chances is None
+            else sum(chance for view, chance in chances.items() if set(clique).issubset(view))
+        )
 
     def typical_views(self, sizes: Sizes) -> tuple[tuple[Clique, float], ...]:
         """Views with their probabilities: all of them, or a sample that is always the same."""
         chances = self.chances(sizes, MOST_VIEWS)
         if chances is not None:
             return tuple(chances.items())
-        return tuple((self.draw(sizes, Repeatable(b"view %d" % turn)), 1 / N_TYPICAL) for turn in range(N_TYPICAL))
+        return tuple(
+            (self.draw(sizes, Repeatable(b"view %d" % turn)), 1 / N_TYPICAL)
+            for turn in range(N_TYPICAL)
+        )
 
     def n_tried(self, sizes: Sizes, most: int) -> int:
         """How many sets of attributes must be looked at to find every view; from most + 1 on, most + 1."""
@@ -128,7 +139,9 @@ class ViewRule(ABC):
         """A bound on the cells of a view's product domain; reached unless the rule is `fill`."""
 
     @abstractmethod
-    def worst(self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None) -> Decimal:
+    def worst(
+        self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None
+    ) -> Decimal:
         """The largest sum of its attributes' losses that a view can have, randomized separately. among: count these only."""
 
     @abstractmethod
@@ -148,7 +161,9 @@ def view_from_json(members: Members, domain: Domain) -> ViewRule:
     """The rule that a campaign names."""
     kind = members.text("kind")
     if kind not in ViewRule.known:
-        raise CampaignError(f"{members.path('kind')} must be one of {', '.join(sorted(ViewRule.known))}")
+        raise CampaignError(
+            f"{members.path('kind')} must be one of {', '.join(sorted(ViewRule.known))}"
+        )
     rule = ViewRule.known[kind].from_json(members, domain)
     members.done()
     return rule

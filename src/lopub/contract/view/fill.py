@@ -43,11 +43,15 @@ class Fill(ViewRule):
 
     def check(self, sizes: Sizes, jointly: bool) -> None:
         if self.cells < 4:
-            raise CampaignError(f"view fill:cells needs at least 4 cells, the smallest pair of attributes, got {self.cells}")
+            raise CampaignError(
+                f"view fill:cells needs at least 4 cells, the smallest pair of attributes, got {self.cells}"
+            )
         if len(sizes) < 2:
             raise CampaignError("view fill:cells needs at least 2 attributes, got 1")
         if not jointly:
-            raise CampaignError("view fill:cells must be randomized jointly; use sample:k to randomize separately")
+            raise CampaignError(
+                "view fill:cells must be randomized jointly; use sample:k to randomize separately"
+            )
 
     def draw(self, sizes: Sizes, randomness: Randomness) -> Clique:
         return self.walked(walk(len(sizes), self.lists, len(sizes), randomness), sizes)
@@ -111,7 +115,9 @@ class Fill(ViewRule):
     def typical_views(self, sizes: Sizes) -> tuple[tuple[Clique, float], ...]:
         if self.lists:
             return super().typical_views(sizes)
-        return tuple((self.walked(order, sizes), 1 / N_TYPICAL) for order in _typical_orders(len(sizes)))
+        return tuple(
+            (self.walked(order, sizes), 1 / N_TYPICAL) for order in _typical_orders(len(sizes))
+        )
 
     def view_sizes(self, n_attributes: int) -> tuple[int, ...]:
         raise CampaignError("view fill:cells must be randomized jointly")
@@ -119,7 +125,9 @@ class Fill(ViewRule):
     def most_cells(self, sizes: Sizes) -> int:
         return min(math.prod(sizes), max(self.cells, math.prod(sorted(sizes)[-2:])))
 
-    def worst(self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None) -> Decimal:
+    def worst(
+        self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None
+    ) -> Decimal:
         raise CampaignError("view fill:cells must be randomized jointly")
 
     def to_json(self) -> dict[str, Json]:
@@ -141,4 +149,6 @@ def _typical_orders(n_attributes: int) -> tuple[Sequence[int], ...]:
         return hashlib.sha256(b"%d,%d" % (turn, position)).digest()
 
     positions = range(n_attributes)
-    return tuple(array("H", sorted(positions, key=partial(shuffling, turn))) for turn in range(N_TYPICAL))
+    return tuple(
+        array("H", sorted(positions, key=partial(shuffling, turn))) for turn in range(N_TYPICAL)
+    )

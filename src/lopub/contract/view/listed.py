@@ -37,7 +37,9 @@ class Listed(ViewRule):
         """Named sets with their weights, in the order given; a single name is a set of one attribute."""
         weights = [(names_of(names), weight) for names, weight in weights]
         if (n := sum(len(names) for names, _ in weights)) > MOST_LISTED:
-            raise CampaignError(f"view listed may name {MOST_LISTED:,} attributes in all its sets together, got {n:,}")
+            raise CampaignError(
+                f"view listed may name {MOST_LISTED:,} attributes in all its sets together, got {n:,}"
+            )
         if any(len(set(names)) < len(names) for names, _ in weights):
             raise CampaignError("a listed view names the same attribute twice")
         sets = tuple(tuple(sorted(domain.positions(names))) for names, _ in weights)
@@ -55,7 +57,9 @@ class Listed(ViewRule):
         if len(set(self.sets)) < len(self.sets):
             raise CampaignError("view listed names the same set of attributes twice")
         if any(weight < 1 for weight in self.weights) or sum(self.weights) > MOST_WEIGHT:
-            raise CampaignError("view listed needs weights of at least 1 that add up to at most 2^32")
+            raise CampaignError(
+                "view listed needs weights of at least 1 that add up to at most 2^32"
+            )
 
     @cached_property
     def _of_size(self) -> dict[int, list[Clique]]:
@@ -84,7 +88,9 @@ class Listed(ViewRule):
         return frozenset(self.sets)
 
     def covers(self, position: int, view_size: int | None = None) -> bool:
-        return view_size in self._sizes_around.get(position, ()) or (view_size is None and position in self._sizes_around)
+        return view_size in self._sizes_around.get(position, ()) or (
+            view_size is None and position in self._sizes_around
+        )
 
     @cached_property
     def _sizes_around(self) -> dict[int, set[int]]:
@@ -112,7 +118,9 @@ class Listed(ViewRule):
     def most_cells(self, sizes: Sizes) -> int:
         return max(math.prod(sizes[position] for position in view) for view in self.sets)
 
-    def worst(self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None) -> Decimal:
+    def worst(
+        self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None
+    ) -> Decimal:
         counted = set(range(n_attributes) if among is None else among)
         return max(
             total_up([each[position] for position in view if position in counted])
@@ -123,14 +131,17 @@ class Listed(ViewRule):
 
     def to_json(self) -> dict[str, Json]:
         sets: list[Json] = [
-            {"attributes": list(names), "weight": weight} for names, weight in zip(self.names, self.weights, strict=True)
+            {"attributes": list(names), "weight": weight}
+            for names, weight in zip(self.names, self.weights, strict=True)
         ]
         return {"kind": self.kind, "sets": sets}
 
     @classmethod
     def from_json(cls, members: Members, domain: Domain) -> Self:
         where = members.path("sets")
-        return cls.of(domain, [_listed_set(item, where, i) for i, item in enumerate(members.items("sets"))])
+        return cls.of(
+            domain, [_listed_set(item, where, i) for i, item in enumerate(members.items("sets"))]
+        )
 
     def __str__(self) -> str:
         return f"listed ({len(self.sets)} sets)"

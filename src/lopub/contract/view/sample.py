@@ -55,7 +55,9 @@ class AllAttributes(ViewRule):
     def most_cells(self, sizes: Sizes) -> int:
         return math.prod(sizes)
 
-    def worst(self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None) -> Decimal:
+    def worst(
+        self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None
+    ) -> Decimal:
         each = losses(n_attributes)
         return total_up(each if among is None else [each[position] for position in among])
 
@@ -84,7 +86,9 @@ class Sample(ViewRule):
 
     def check(self, sizes: Sizes, jointly: bool) -> None:
         if not 1 <= self.n_sampled <= len(sizes):
-            raise CampaignError(f"view sample:k needs k in 1..{len(sizes)}, the number of attributes, got {self.n_sampled}")
+            raise CampaignError(
+                f"view sample:k needs k in 1..{len(sizes)}, the number of attributes, got {self.n_sampled}"
+            )
 
     def draw(self, sizes: Sizes, randomness: Randomness) -> Clique:
         return tuple(sorted(walk(len(sizes), self.lists, self.n_sampled, randomness)))
@@ -114,9 +118,15 @@ class Sample(ViewRule):
     def most_cells(self, sizes: Sizes) -> int:
         return math.prod(sorted(sizes)[-self.n_sampled :])
 
-    def worst(self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None) -> Decimal:
+    def worst(
+        self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None
+    ) -> Decimal:
         each = losses(self.n_sampled)
-        return total_up(sorted(each if among is None else [each[position] for position in among])[-self.n_sampled :])
+        return total_up(
+            sorted(each if among is None else [each[position] for position in among])[
+                -self.n_sampled :
+            ]
+        )
 
     def to_json(self) -> dict[str, Json]:
         return {"kind": self.kind, "attributes": self.n_sampled}

@@ -31,7 +31,11 @@ def questions_of(n_attributes: int, lists: Lists) -> list[list[int]]:
     """The attributes of every question, in domain order."""
     first = {options[0]: options for options in lists}
     rest = {position for options in lists for position in options[1:]}
-    return [list(first.get(position, (position,))) for position in range(n_attributes) if position not in rest]
+    return [
+        list(first.get(position, (position,)))
+        for position in range(n_attributes)
+        if position not in rest
+    ]
 
 
 def chance_of_order(order: Sequence[int], n_attributes: int, lists: Lists) -> float:

@@ -93,7 +93,9 @@ def audit(
         *_beyond(tests, float(campaign.loss)),
     ]
     best = max(tests, key=lambda test: test.expected)
-    at_least = float(epsilon_below(best.hits, best.n, best.other_hits, best.other_n, 1 - CONFIDENCE)[0])
+    at_least = float(
+        epsilon_below(best.hits, best.n, best.other_hits, best.other_n, 1 - CONFIDENCE)[0]
+    )
     return Audit(
         claimed=campaign.epsilon,
         at_least=max(0.0, at_least),
@@ -124,24 +126,46 @@ class _Test:
 def _tests(events: Events, of_record: NDArray[np.int64], n_records: int) -> Iterator[_Test]:
     """For each ordered pair of records, the most telling events of the first half, counted on the second."""
     half = np.arange(len(of_record)) // n_records % 2
-    counts = [np.array([events.seen[(half == h) & (of_record == r)].sum(axis=0) for r in range(n_records)]) for h in (0, 1)]
-    sizes = [[int(((half == h) & (of_record == r)).sum()) for r in range(n_records)] for h in (0, 1)]
+    counts = [
+        np.array(
+            [events.seen[(half == h) & (of_record == r)].sum(axis=0) for r in range(n_records)]
+        )
+        for h in (0, 1)
+    ]
+    sizes = [
+        [int(((half == h) & (of_record == r)).sum()) for r in range(n_records)] for h in (0, 1)
+    ]
     for one, other in permutations(range(n_records), 2):
-        found = epsilon_below(counts[0][one], sizes[0][one], counts[0][other], sizes[0][other], 0.01)
+        found = epsilon_below(
+            counts[0][one], sizes[0][one], counts[0][other], sizes[0][other], 0.01
+        )
         for column in np.argsort(-found, kind="stable")[:N_TESTED]:
-            hits = (counts[1][one, column : column + 1], sizes[1][one], counts[1][other, column : column + 1], sizes[1][other])
+            hits = (
+                counts[1][one, column : column + 1],
+                sizes[1][one],
+                counts[1][other, column : column + 1],
+                sizes[1][other],
+            )
             yield _Test(events.names[column], (one, other), float(found[column]), *hits)
         yield _score_test(events, half, of_record, (one, other), counts[0])
 
 
 def _score_test(
-    events: Events, half: NDArray[np.int64], of_record: NDArray[np.int64], pair: tuple[int, int], counts: NDArray[np.int64]
+    events: Events,
+    half: NDArray[np.int64],
+    of_record: NDArray[np.int64],
+    pair: tuple[int, int],
+    counts: NDArray[np.int64],
 ) -> _Test:
     """All blocks together: the sum of what each bit says for one record and against the other, above the best threshold."""
     weights = np.log(counts[pair[0]] + 0.5) - np.log(counts[pair[1]] + 0.5)
     weights[: events.n_plain] = 0.0
-    parts = [[scores(events.seen[(half == h) & (of_record == r)], weights) for r in pair] for h in (0, 1)]
-    levels = np.unique(np.quantile(np.concatenate(parts[0]), np.linspace(0.02, 0.995, N_THRESHOLDS)))
+    parts = [
+        [scores(events.seen[(half == h) & (of_record == r)], weights) for r in pair] for h in (0, 1)
+    ]
+    levels = np.unique(
+        np.quantile(np.concatenate(parts[0]), np.linspace(0.02, 0.995, N_THRESHOLDS))
+    )
     hits = [[_above(part, levels) for part in halves] for halves in parts]
     found = epsilon_below(hits[0][0], len(parts[0][0]), hits[0][1], len(parts[0][1]), 0.01)
     best = slice(int(np.argmax(found)), int(np.argmax(found)) + 1)
@@ -156,7 +180,11 @@ def _above(values: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[
 def _beyond(tests: Sequence[_Test], claimed: float) -> Iterator[Finding]:
     """Tests that refute the claim; each has its share of the chance of an error."""
     for test in tests:
-        bound = float(epsilon_below(test.hits, test.n, test.other_hits, test.other_n, REFUTED / 2 / len(tests))[0])
+        bound = float(
+            epsilon_below(
+                test.hits, test.n, test.other_hits, test.other_n, REFUTED / 2 / len(tests)
+            )[0]
+        )
         if bound > claimed:
             yield Finding(test.event, bound, test.records)
 
@@ -170,8 +198,14 @@ def _repeats(processes: Sequence[Sequence[bytes]], n_records: int) -> Iterator[F
     if twice := sum(times > 1 for times in ids.values()):
         yield Finding(f"{twice} report ids came more than once, which chance does not do", None)
     noise = [[wire[HEADER_BYTES:] for wire in reports] for reports in processes]
-    pairs = [both for one, other in zip(noise[::2], noise[1::2], strict=False) for both in zip(one, other, strict=True)]
-    turns = [[one[start : start + n_records] for start in range(0, len(one), n_records)] for one in noise]
+    pairs = [
+        both
+        for one, other in zip(noise[::2], noise[1::2], strict=False)
+        for both in zip(one, other, strict=True)
+    ]
+    turns = [
+        [one[start : start + n_records] for start in range(0, len(one), n_records)] for one in noise
+    ]
     usual = [
         both
         for each in turns
@@ -180,14 +214,23 @@ def _repeats(processes: Sequence[Sequence[bytes]], n_records: int) -> Iterator[F
     ]
     same, as_usual = (sum(a == b for a, b in both) for both in (pairs, usual))
     if agree_too_often(same, len(pairs), as_usual, len(usual), REFUTED / 2):
-        yield Finding("runs that were started one after the other drew the same noise: it is seeded", None)
+        yield Finding(
+            "runs that were started one after the other drew the same noise: it is seeded", None
+        )
 
 
 def _redrawn(client: Client, records: Sequence[Record]) -> Iterator[Finding]:
-    lines: list[Record | str] = [line for record in records for _ in range(5) for line in (record, AGAIN)]
+    lines: list[Record | str] = [
+        line for record in records for _ in range(5) for line in (record, AGAIN)
+    ]
     (reports,) = asked(client, lines, 1)
-    if differing := sum(first != second for first, second in zip(reports[::2], reports[1::2], strict=True)):
-        yield Finding(f"asked again, {differing} of {len(reports) // 2} respondents got another report: noise is redrawn", None)
+    if differing := sum(
+        first != second for first, second in zip(reports[::2], reports[1::2], strict=True)
+    ):
+        yield Finding(
+            f"asked again, {differing} of {len(reports) // 2} respondents got another report: noise is redrawn",
+            None,
+        )
 
 
 def _format_mistakes(events: Events, wires: Sequence[bytes], today: int | None) -> dict[str, int]:

@@ -9,7 +9,9 @@ Counts = NDArray[np.int64]
 
 def lower_probability(hits: Counts, n: int, alpha: float) -> Numbers:
     """Below the true probability with a chance of at least 1 - alpha."""
-    from scipy.special import betaincinv  # takes a while to load, which commands that do not need it need not wait for
+    from scipy.special import (
+        betaincinv,
+    )  # takes a while to load, which commands that do not need it need not wait for
 
     k = hits.astype(float)
     return np.where(hits > 0, betaincinv(np.maximum(k, 1), n - k + 1, alpha), 0.0)
@@ -25,7 +27,10 @@ def upper_probability(hits: Counts, n: int, alpha: float) -> Numbers:
 
 def epsilon_below(hits: Counts, n: int, other_hits: Counts, other_n: int, alpha: float) -> Numbers:
     """ln(P(event | one record) / P(event | another)) is not below this, but for a chance of at most alpha for each event."""
-    low, high = lower_probability(hits, n, alpha / 2), upper_probability(other_hits, other_n, alpha / 2)
+    low, high = (
+        lower_probability(hits, n, alpha / 2),
+        upper_probability(other_hits, other_n, alpha / 2),
+    )
     return np.log(np.maximum(low, 1e-300)) - np.log(high)
 
 

@@ -49,10 +49,17 @@ def events_of(campaign: Campaign, wires: Sequence[bytes]) -> Events:
     for what, values in plain.items():
         columns |= _values(what, values)
     ids = np.array([np.frombuffer(wire[ID].ljust(16, b"\0"), np.uint8) for wire in wires])
-    columns |= {f"id bit {i}": bit for i, bit in enumerate(np.unpackbits(ids, axis=1).T.astype(bool))}
+    columns |= {
+        f"id bit {i}": bit for i, bit in enumerate(np.unpackbits(ids, axis=1).T.astype(bool))
+    }
     n_plain = len(columns)
     columns |= _blocks(campaign, reports, MOST_COLUMNS)
-    return Events(tuple(columns), np.column_stack(list(columns.values())), n_plain, Counter(r for r in reasons if r))
+    return Events(
+        tuple(columns),
+        np.column_stack(list(columns.values())),
+        n_plain,
+        Counter(r for r in reasons if r),
+    )
 
 
 def _read(campaign: Campaign, wires: Sequence[bytes]) -> tuple[list[Report | None], list[str]]:
@@ -73,7 +80,10 @@ def _values(what: str, values: Sequence[object]) -> dict[str, Column]:
     common = [value for value, _ in Counter(values).most_common(MOST_VALUES)]
     if len(common) < 2:
         return {}
-    return {f"{what} {value or 'nothing'}": np.array([one == value for one in values]) for value in common}
+    return {
+        f"{what} {value or 'nothing'}": np.array([one == value for one in values])
+        for value in common
+    }
 
 
 def _blocks(campaign: Campaign, reports: Sequence[Report | None], most: int) -> dict[str, Column]:
@@ -100,15 +110,27 @@ def _payload(report: Report | None) -> bytes:
     return report.payload
 
 
-def _bits(campaign: Campaign, view: Clique, payloads: NDArray[np.uint8]) -> Iterator[tuple[str, NDArray[np.uint8]]]:
+def _bits(
+    campaign: Campaign, view: Clique, payloads: NDArray[np.uint8]
+) -> Iterator[tuple[str, NDArray[np.uint8]]]:
     """What can be seen in each block. Separately, an attribute's block is the same in every view."""
-    channels, bulk, names = campaign.channels(view), bulk_of(campaign.mechanism), campaign.domain.names
+    channels, bulk, names = (
+        campaign.channels(view),
+        bulk_of(campaign.mechanism),
+        campaign.domain.names,
+    )
     for at in range(len(channels)):
         block = f"block {'+'.join(names[i] for i in view) if campaign.jointly else names[view[at]]}"
-        yield from ((f"{block} {what}", seen) for what, seen in bulk.noticeable(channels, at, payloads, MOST_BITS))
+        yield from (
+            (f"{block} {what}", seen)
+            for what, seen in bulk.noticeable(channels, at, payloads, MOST_BITS)
+        )
 
 
 def scores(seen: Column, weights: NDArray[np.float64], step: int = 20_000) -> NDArray[np.float64]:
     """The sum of the weights of what was seen in each report."""
-    parts = [seen[start : start + step].astype(np.float32) @ weights.astype(np.float32) for start in range(0, len(seen), step)]
+    parts = [
+        seen[start : start + step].astype(np.float32) @ weights.astype(np.float32)
+        for start in range(0, len(seen), step)
+    ]
     return np.concatenate(parts).astype(float) if parts else np.empty(0)

@@ -34,24 +34,35 @@ class Command:
         given = "".join(json.dumps(line) + "\n" for line in lines)
         try:
             ran = subprocess.run(  # noqa: S603 -- the command is the caller's own
-                shlex.split(self.command), input=given, capture_output=True, text=True, timeout=MOST_SECONDS, check=False
+                shlex.split(self.command),
+                input=given,
+                capture_output=True,
+                text=True,
+                timeout=MOST_SECONDS,
+                check=False,
             )
             reports = [bytes.fromhex(line) for line in ran.stdout.split()]
         except OSError as error:
             raise EngineError(f"the client cannot be run: {error.strerror or error}") from None
         except subprocess.TimeoutExpired:
-            raise EngineError(f"the client took more than {MOST_SECONDS} seconds for {len(lines):,} records") from None
+            raise EngineError(
+                f"the client took more than {MOST_SECONDS} seconds for {len(lines):,} records"
+            ) from None
         except ValueError:
             raise EngineError(
                 "the client prints other things than reports: expected one line in hexadecimal per record, and nothing else"
             ) from None
         if len(reports) != len(lines):
             last = (ran.stderr.strip().splitlines() or ["it says nothing"])[-1]
-            raise EngineError(f"the client printed {len(reports)} reports for {len(lines)} lines: {last[:200]}")
+            raise EngineError(
+                f"the client printed {len(reports)} reports for {len(lines)} lines: {last[:200]}"
+            )
         return reports
 
 
-def asked(client: Client, lines: Sequence[Record | str], n_processes: int, progress: Progress = silent) -> list[list[bytes]]:
+def asked(
+    client: Client, lines: Sequence[Record | str], n_processes: int, progress: Progress = silent
+) -> list[list[bytes]]:
     """What the client makes of the same lines in each of so many runs."""
     done: list[list[bytes]] = []
     with ThreadPoolExecutor(N_AT_ONCE if isinstance(client, Command) else 1) as pool:
@@ -69,7 +80,9 @@ def made_up_records(domain: Domain, n: int) -> list[Record]:
         if len(found) < n and (record := _record(domain, turn)) not in found:
             found.append(record)
     if len(found) < 2:
-        raise DomainError("an audit compares records, and this campaign's questions allow fewer than 2")
+        raise DomainError(
+            "an audit compares records, and this campaign's questions allow fewer than 2"
+        )
     return found
 
 

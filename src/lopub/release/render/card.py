@@ -64,7 +64,9 @@ def plain(text: str) -> str:
     >>> plain("a|b <i>")
     'a\\\\|b \\\\<i\\\\>'
     """
-    shown = ("\ufffd" if c in _TURNING or unicodedata.category(c) == "Cc" else c for c in one_line(text))
+    shown = (
+        "\ufffd" if c in _TURNING or unicodedata.category(c) == "Cc" else c for c in one_line(text)
+    )
     escaped = "".join(f"\\{c}" if c in _SPECIAL else c for c in shown)
     return _OPENING.sub(r"\1\\\2", escaped, count=1) if _OPENING.match(escaped) else escaped
 
@@ -97,7 +99,12 @@ def _questions(publication: Publication) -> list[str]:
     """What people were asked, with the answers as they read and, where that is different, as they stand in the files."""
     wording, questions = publication.wording, publication.campaign.domain.questions
     rows = [
-        [plain(one.name), plain(wording.question(one)), _answers(wording, one), plain(str(one.only_if or ""))]
+        [
+            plain(one.name),
+            plain(wording.question(one)),
+            _answers(wording, one),
+            plain(str(one.only_if or "")),
+        ]
         for one in questions[:MOST_QUESTIONS]
     ]
     left = len(questions) - len(rows)
@@ -113,7 +120,9 @@ def _answers(wording: Wording, question: Question) -> str:
         label = wording.label(question, text)
         value = plain(text or "(missing)")
         shown.append(value if label == text else f"{plain(label)} ({value})")
-    return ", ".join(shown) + (f" … ({len(question.texts):,})" if len(question.texts) > MOST_ANSWERS else "")
+    return ", ".join(shown) + (
+        f" … ({len(question.texts):,})" if len(question.texts) > MOST_ANSWERS else ""
+    )
 
 
 def _use(publication: Publication) -> list[str]:
@@ -135,7 +144,9 @@ def _use(publication: Publication) -> list[str]:
 
 
 def _misuse(publication: Publication) -> list[str]:
-    rehearsed = ["Quoting as a survey: it is a rehearsal."] if publication.origin.is_simulated else []
+    rehearsed = (
+        ["Quoting as a survey: it is a rehearsal."] if publication.origin.is_simulated else []
+    )
     return [
         _bullets(
             [
@@ -171,7 +182,14 @@ def _privacy(publication: Publication) -> list[str]:
     each = "Of one attribute, all other answers being the same, the whole report reveals at most:"
     weak, in_all = weakness(campaign), lifetime_in_words(campaign)
     warning = [f"Beware: {weak}."] if weak else []
-    return [promise, *([in_all] if in_all else []), *warning, limits, each, _table(["attribute", "epsilon"], rows)]
+    return [
+        promise,
+        *([in_all] if in_all else []),
+        *warning,
+        limits,
+        each,
+        _table(["attribute", "epsilon"], rows),
+    ]
 
 
 def _making(publication: Publication) -> list[str]:
@@ -193,13 +211,26 @@ def _making(publication: Publication) -> list[str]:
         *([plain(margins)] if (margins := margins_in_words(publication)) else []),
     ]
     strongest = f"Strongest edges ({graph.measure}, nats):"
-    edges = [strongest, _pairs(publication, graph.edges)] if graph.edges else ["No dependence stood out of the noise."]
-    dropped = ["Dropped edges, which the records do not show directly:", _pairs(publication, publication.dropped)]
+    edges = (
+        [strongest, _pairs(publication, graph.edges)]
+        if graph.edges
+        else ["No dependence stood out of the noise."]
+    )
+    dropped = [
+        "Dropped edges, which the records do not show directly:",
+        _pairs(publication, publication.dropped),
+    ]
     return [_bullets(facts), *edges, *(dropped if publication.dropped else [])]
 
 
 def _accuracy(publication: Publication) -> list[str]:
-    head = ["attribute", "candidates", "reports", "largest standard error", "values below their standard error"]
+    head = [
+        "attribute",
+        "candidates",
+        "reports",
+        "largest standard error",
+        "values below their standard error",
+    ]
     rows = [_marginal_row(marginal) for marginal in publication.marginals]
     misfit = dependence(publication)["largest_misfit"]
     means = (
@@ -226,7 +257,11 @@ def _independence(publication: Publication) -> list[str]:
 
 
 def _limitations(publication: Publication) -> list[str]:
-    number = "one drawn evenly inside its bin" if publication.settings.numbers == "draw" else "the label of its bin"
+    number = (
+        "one drawn evenly inside its bin"
+        if publication.settings.numbers == "draw"
+        else "the label of its bin"
+    )
     return [
         _bullets(
             [
@@ -241,14 +276,20 @@ def _limitations(publication: Publication) -> list[str]:
 
 def _licence(publication: Publication) -> list[str]:
     licence = plain(publication.campaign.terms.licence)
-    return [licence or "The campaign states none; ask whoever published this before you pass it on."]
+    return [
+        licence or "The campaign states none; ask whoever published this before you pass it on."
+    ]
 
 
 # ---- Markdown
 
 
 def _marginal_row(marginal: JointDistribution) -> list[str]:
-    errors = np.full(marginal.probabilities.shape, np.nan) if marginal.standard_errors is None else marginal.standard_errors
+    errors = (
+        np.full(marginal.probabilities.shape, np.nan)
+        if marginal.standard_errors is None
+        else marginal.standard_errors
+    )
     known = errors[~np.isnan(errors)]
     largest = f"{known.max():.4g}" if known.size else "not known"
     n_below = int(in_doubt(marginal).sum())
@@ -260,12 +301,24 @@ def _marginal_row(marginal: JointDistribution) -> list[str]:
 def _pairs(publication: Publication, pairs: Sequence[Pair]) -> str:
     """The first few pairs with their strength."""
     names, strengths = publication.names, publication.graph.strengths
-    figures = [f"{strengths[pair]:.4g}" if pair in strengths else why_without_strength(publication, pair) for pair in pairs]
-    return _few([f"{plain(names[a])} – {plain(names[b])}: {figure}" for (a, b), figure in zip(pairs, figures, strict=True)])
+    figures = [
+        f"{strengths[pair]:.4g}" if pair in strengths else why_without_strength(publication, pair)
+        for pair in pairs
+    ]
+    return _few(
+        [
+            f"{plain(names[a])} – {plain(names[b])}: {figure}"
+            for (a, b), figure in zip(pairs, figures, strict=True)
+        ]
+    )
 
 
 def _few(items: Sequence[str]) -> str:
-    more = [f"and {len(items) - MOST_LISTED:,} more, see `estimates/dependence.csv`"] if len(items) > MOST_LISTED else []
+    more = (
+        [f"and {len(items) - MOST_LISTED:,} more, see `estimates/dependence.csv`"]
+        if len(items) > MOST_LISTED
+        else []
+    )
     return _bullets([*items[:MOST_LISTED], *more])
 
 

@@ -12,7 +12,15 @@ from typing import Any
 from lopub import __version__
 from lopub.contract.campaign import Campaign
 from lopub.contract.wording import lifetime_in_words
-from lopub.release.render.wording import PAPER, abstract, day_of, margins_in_words, mechanism_in_words, shown_epsilon, title_of
+from lopub.release.render.wording import (
+    PAPER,
+    abstract,
+    day_of,
+    margins_in_words,
+    mechanism_in_words,
+    shown_epsilon,
+    title_of,
+)
 from lopub.release.stages import Publication
 from lopub.release.summary import dependence
 
@@ -49,7 +57,11 @@ def deployment(publication: Publication) -> dict[str, Any]:
         "privacy_loss": _privacy_loss(publication),
         "deployment_model": _model(publication),
         "implementation": _implementation(publication),
-        "administrative": {"status": "Draft", "registry_authors": [f"LoPub {__version__} (software)"], "tier": 2},
+        "administrative": {
+            "status": "Draft",
+            "registry_authors": [f"LoPub {__version__} (software)"],
+            "tier": 2,
+        },
     }
     return {"url_slug": f"{slug}-{campaign.id[:8]}", "deployment": parts}
 
@@ -70,7 +82,10 @@ def _basic(publication: Publication) -> dict[str, Any]:
 
 def _privacy_loss(publication: Publication) -> dict[str, Any]:
     campaign = publication.campaign
-    each = "; ".join(f"{json.dumps(name, ensure_ascii=False)}: {shown_epsilon(campaign, name)}" for name in campaign.domain.names)
+    each = "; ".join(
+        f"{json.dumps(name, ensure_ascii=False)}: {shown_epsilon(campaign, name)}"
+        for name in campaign.domain.names
+    )
     return {
         "privacy_unit": "One person's report",
         "privacy_unit_details": "Any two records that one person could report are adjacent. A client makes one report for a"
@@ -111,7 +126,9 @@ def _implementation(publication: Publication) -> dict[str, Any]:
         " campaign, and all that follows sees the reports alone.",
         "mechanisms": f"LoPub {__version__}, {mechanism_in_words(publication.campaign)}. Exact integer thresholds, randomness of"
         " the operating system, no floating point.",
-        "composition": (lifetime_in_words(publication.campaign) or "None: one report for a campaign.")
+        "composition": (
+            lifetime_in_words(publication.campaign) or "None: one report for a campaign."
+        )
         + " Attributes randomized separately share its budget (sequential).",
         "post_processing": f"Joint distributions estimated from the reports (method {settings.estimator.name}), dependency graph"
         f" and junction tree (structure {settings.structure}), records drawn along the tree (seed {settings.seed})."
@@ -156,7 +173,9 @@ def scalar(value: str | int | float) -> str:
     ('"no"', '1.0e-05', '4')
     """
     if isinstance(value, str):
-        return "".join(c if c.isprintable() else _escaped(c) for c in json.dumps(value, ensure_ascii=False))
+        return "".join(
+            c if c.isprintable() else _escaped(c) for c in json.dumps(value, ensure_ascii=False)
+        )
     text = repr(value)
     if "e" in text and "." not in text:  # YAML 1.1 takes 1e-05 for a text
         return text.replace("e", ".0e")

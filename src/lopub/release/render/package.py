@@ -19,8 +19,18 @@ from lopub.release.stages import Publication
 
 CROISSANT = "http://mlcommons.org/croissant/1.0"
 MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
-_CROISSANT_TYPES = {"string": "sc:Text", "boolean": "sc:Boolean", "integer": "sc:Integer", "number": "sc:Float"}
-_SDV_TYPES = {"string": "categorical", "boolean": "boolean", "integer": "numerical", "number": "numerical"}
+_CROISSANT_TYPES = {
+    "string": "sc:Text",
+    "boolean": "sc:Boolean",
+    "integer": "sc:Integer",
+    "number": "sc:Float",
+}
+_SDV_TYPES = {
+    "string": "categorical",
+    "boolean": "boolean",
+    "integer": "numerical",
+    "number": "numerical",
+}
 _IDENTIFIER = re.compile(r"[-a-zA-Z0-9._]+")
 _ADDRESS = re.compile(r"https?://\S+")
 _CROISSANT_TERMS = """citeAs column equivalentProperty extract field fileObject fileProperty fileSet format includes
@@ -79,7 +89,9 @@ def resources(publication: Publication, directory: Path) -> list[Resource]:
     ]
 
 
-def _tables(publication: Publication, directory: Path) -> Iterator[tuple[str, str, str, list[Field]]]:
+def _tables(
+    publication: Publication, directory: Path
+) -> Iterator[tuple[str, str, str, list[Field]]]:
     """(name, path, title, fields) of every table that is there."""
     for path in sorted((directory / "data").glob("*.*")):
         kind = path.suffix[1:]
@@ -91,22 +103,35 @@ def _tables(publication: Publication, directory: Path) -> Iterator[tuple[str, st
         title, fields = known.get(path.stem, (path.stem.replace("_", " ").capitalize(), []))
         yield path.stem, f"estimates/{path.name}", title, fields
     if (directory / "estimates" / "counts.parquet").exists():
-        yield "counts", "estimates/counts.parquet", "Counts of the noisy reports, for questions with intervals", []
+        yield (
+            "counts",
+            "estimates/counts.parquet",
+            "Counts of the noisy reports, for questions with intervals",
+            [],
+        )
 
 
 def fields_of(publication: Publication) -> list[Field]:
     """The Table Schema fields of the synthetic tables."""
     is_drawn = publication.settings.numbers == "draw"
-    return [field_of(attribute, is_drawn=is_drawn) for attribute in publication.campaign.domain.attributes]
+    return [
+        field_of(attribute, is_drawn=is_drawn)
+        for attribute in publication.campaign.domain.attributes
+    ]
 
 
 def field_of(attribute: Attribute, *, is_drawn: bool = False) -> Field:
     """The Table Schema field of an attribute as it stands in the table: a binned number is its bin's text, unless it is drawn."""
     field: Field = attribute.to_json()
     constraints: Field = {"required": not attribute.missing and attribute.only_if is None}
-    if attribute.only_if is not None:  # the rule itself stands in the campaign; here, what a cell can hold
+    if (
+        attribute.only_if is not None
+    ):  # the rule itself stands in the campaign; here, what a cell can hold
         field = {key: value for key, value in field.items() if key != "onlyIf"}
-        field |= {"constraints": field["constraints"] | constraints, "missingValues": ["", NOT_APPLICABLE]}
+        field |= {
+            "constraints": field["constraints"] | constraints,
+            "missingValues": ["", NOT_APPLICABLE],
+        }
     if not isinstance(attribute, Binned | Dated):
         return field
     if isinstance(attribute, Dated):
@@ -146,38 +171,75 @@ def _estimates(publication: Publication) -> dict[str, tuple[str, list[Field]]]:
     value, share = values[0] | {"name": "value"}, {"minimum": 0, "maximum": 1}
     figures = [
         _number("probability", constraints={"required": True, **share}, description=SHRUNK),
-        _number("standard_error", constraints={"minimum": 0}, description="Of the noise, before anything was shrunk."),
+        _number(
+            "standard_error",
+            constraints={"minimum": 0},
+            description="Of the noise, before anything was shrunk.",
+        ),
     ]
     bounds = [_number(name, description="Of the 95 % interval.") for name in ("low", "high")]
-    made = _number("synthetic", constraints=share, description="Share in the first synthetic table.")
-    spoken = _number("n_reports", constraints={"required": True, "minimum": 0}, description="Reports that speak of it.")
+    made = _number(
+        "synthetic", constraints=share, description="Share in the first synthetic table."
+    )
+    spoken = _number(
+        "n_reports",
+        constraints={"required": True, "minimum": 0},
+        description="Reports that speak of it.",
+    )
     among = [
-        _number("among_asked", constraints=share, description="Share among those to whom the question applied."),
-        *(_number(f"among_asked_{end}", constraints=share, description="Of its 95 % interval.") for end in ("low", "high")),
+        _number(
+            "among_asked",
+            constraints=share,
+            description="Share among those to whom the question applied.",
+        ),
+        *(
+            _number(f"among_asked_{end}", constraints=share, description="Of its 95 % interval.")
+            for end in ("low", "high")
+        ),
     ]
     fate = _text("edge", constraints={"required": True, "enum": ["yes", "no", "dropped"]})
-    measured = [_number("strength", description="In nats."), _number("mutual_information", description="In nats.")]
-    counts = [_number(name) for name in ("observed", "predicted", "standard_deviation", "deviation")]
+    measured = [
+        _number("strength", description="In nats."),
+        _number("mutual_information", description="In nats."),
+    ]
+    counts = [
+        _number(name) for name in ("observed", "predicted", "standard_deviation", "deviation")
+    ]
     return {
         "marginals": (
             "Estimated share of every answer",
             [one, value, *figures, *bounds, made, spoken, *among],
         ),
         "pairs": ("Estimated share of every pair of answers", [first, second, *values, *figures]),
-        "dependence": ("How pairs of attributes depend on each other", [first, second, _text("measure"), *measured, fate]),
-        "findings": ("Dependences, which of them are stated, and their contrasts", _finding_fields(first, second)),
+        "dependence": (
+            "How pairs of attributes depend on each other",
+            [first, second, _text("measure"), *measured, fate],
+        ),
+        "findings": (
+            "Dependences, which of them are stated, and their contrasts",
+            _finding_fields(first, second),
+        ),
         "numbers": (
             "Means and quantiles of numeric attributes",
             [one, _text("statistic"), _number("value", description=UNSHRUNK), *bounds],
         ),
-        "fit": ("Noisy answers, observed and predicted", [first, _text("attribute_2"), _text("said"), *counts]),
+        "fit": (
+            "Noisy answers, observed and predicted",
+            [first, _text("attribute_2"), _text("said"), *counts],
+        ),
     }
 
 
 def _finding_fields(first: Field, second: Field) -> list[Field]:
-    stated = _text("stated", constraints={"required": True, "enum": ["yes", "no"]}, description=STATED)
+    stated = _text(
+        "stated", constraints={"required": True, "enum": ["yes", "no"]}, description=STATED
+    )
     parts = [_text(f"{part}{end}") for part in ("group", "answer") for end in ("_attribute", "")]
-    shares = [_number(f"{place}{end}") for place in ("within", "outside", "difference") for end in ("", "_low", "_high")]
+    shares = [
+        _number(f"{place}{end}")
+        for place in ("within", "outside", "difference")
+        for end in ("", "_low", "_high")
+    ]
     return [first, second, _number("gain", description="In nats."), stated, *parts, *shares]
 
 
@@ -213,7 +275,11 @@ def package_licence(licence: str) -> dict[str, str]:
     """A licence as a Data Package names it: by identifier, by address, or as `other` with its text."""
     if _ADDRESS.fullmatch(licence):
         return {"path": licence}
-    return {"name": licence} if _IDENTIFIER.fullmatch(licence) else {"name": "other", "title": one_line(licence)}
+    return (
+        {"name": licence}
+        if _IDENTIFIER.fullmatch(licence)
+        else {"name": "other", "title": one_line(licence)}
+    )
 
 
 def _package_resource(resource: Resource) -> dict[str, Any]:
@@ -227,11 +293,17 @@ def _package_resource(resource: Resource) -> dict[str, Any]:
         "hash": f"sha256:{resource.sha256}",
     }
     if resource.format != "csv":
-        return {**described, "type": "file"}  # frictionless needs more than itself to look into parquet, and then no size or hash
+        return {
+            **described,
+            "type": "file",
+        }  # frictionless needs more than itself to look into parquet, and then no size or hash
     if not resource.fields:
         return {**described, "type": "table"}
     some_apply = any("missingValues" in field for field in resource.fields)
-    schema = {"fields": list(resource.fields), "missingValues": ["", NOT_APPLICABLE] if some_apply else [""]}
+    schema = {
+        "fields": list(resource.fields),
+        "missingValues": ["", NOT_APPLICABLE] if some_apply else [""],
+    }
     return {**described, "type": "table", "encoding": "utf-8", "schema": schema}
 
 
@@ -260,8 +332,16 @@ def croissant(publication: Publication, described: Sequence[Resource]) -> dict[s
     }
     about |= {"license": campaign.terms.licence} if campaign.terms.licence else {}
     about |= {"datePublished": str(day)} if day else {}
-    records = [_record_set(resource) for resource in described if resource.format == "csv" and resource.fields]
-    return {**about, "distribution": [_file_object(resource) for resource in described], "recordSet": records}
+    records = [
+        _record_set(resource)
+        for resource in described
+        if resource.format == "csv" and resource.fields
+    ]
+    return {
+        **about,
+        "distribution": [_file_object(resource) for resource in described],
+        "recordSet": records,
+    }
 
 
 def _context() -> dict[str, Any]:
@@ -308,7 +388,13 @@ def _record_set(resource: Resource) -> dict[str, Any]:
         }
         for i, field in enumerate(resource.fields)
     ]
-    return {"@type": "cr:RecordSet", "@id": resource.name, "name": resource.name, "description": resource.title, "field": fields}
+    return {
+        "@type": "cr:RecordSet",
+        "@id": resource.name,
+        "name": resource.name,
+        "description": resource.title,
+        "field": fields,
+    }
 
 
 # ---- SDV
@@ -316,5 +402,7 @@ def _record_set(resource: Resource) -> dict[str, Any]:
 
 def sdv_metadata(publication: Publication) -> dict[str, Any]:
     """The columns as the Synthetic Data Vault names them, for SDV and SDMetrics."""
-    columns = {field["name"]: {"sdtype": _SDV_TYPES[field["type"]]} for field in fields_of(publication)}
+    columns = {
+        field["name"]: {"sdtype": _SDV_TYPES[field["type"]]} for field in fields_of(publication)
+    }
     return {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": columns}

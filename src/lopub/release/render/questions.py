@@ -52,7 +52,21 @@ MOST_QUOTED = 90
 """Letters of a question that a sentence quotes; of a longer one, the title."""
 WORDS = {"false": "no", "true": "yes", "": "(no answer)", NOT_APPLICABLE: "(not asked)"}
 """What stands for texts that no questionnaire labels."""
-SAID = (*COMPARED.values(), NOT, AND, OR, ABOVE, FROM_ON, ONE, EITHER, RANGE, BETWEEN, BEHIND, UP_TO, *WORDS.values())
+SAID = (
+    *COMPARED.values(),
+    NOT,
+    AND,
+    OR,
+    ABOVE,
+    FROM_ON,
+    ONE,
+    EITHER,
+    RANGE,
+    BETWEEN,
+    BEHIND,
+    UP_TO,
+    *WORDS.values(),
+)
 """What is said here and not in a template; words/ has it in other languages."""
 
 
@@ -131,8 +145,18 @@ class QuestionShown:
     def most(self) -> float:
         """What the longest bar stands for: the top of the highest interval; of columns, the next round share."""
         figures = (one.figure for one in self.columns)
-        highest = max((value if high is None else max(high, value) for value, _, high in figures), default=0.0) or 1.0
-        return next((top for top in TOPS if top >= highest), highest) if self.kind == "histogram" else highest
+        highest = (
+            max(
+                (value if high is None else max(high, value) for value, _, high in figures),
+                default=0.0,
+            )
+            or 1.0
+        )
+        return (
+            next((top for top in TOPS if top >= highest), highest)
+            if self.kind == "histogram"
+            else highest
+        )
 
     @property
     def shown(self) -> tuple[AnswerShown, ...]:
@@ -145,7 +169,9 @@ class QuestionShown:
     def folded(self) -> tuple[AnswerShown, ...]:
         """The rest, as far as it is on the page."""
         seen = set(map(id, self.shown))
-        rest = sorted((one for one in self.answers if id(one) not in seen), key=lambda one: -one.share)
+        rest = sorted(
+            (one for one in self.answers if id(one) not in seen), key=lambda one: -one.share
+        )
         return tuple(rest[: MOST_FOLDED - len(seen)])
 
     @property
@@ -161,7 +187,11 @@ class QuestionShown:
     @property
     def leading(self) -> AnswerShown | None:
         """The most frequent answer; of yes and no, yes."""
-        return self.columns[-1] if self.is_yes_or_no else max(self.columns, key=lambda one: one.share, default=None)
+        return (
+            self.columns[-1]
+            if self.is_yes_or_no
+            else max(self.columns, key=lambda one: one.share, default=None)
+        )
 
     @property
     def has_lead(self) -> bool:
@@ -169,7 +199,8 @@ class QuestionShown:
         first = self.leading
         others = [one for one in self.columns if one is not first]
         return first is not None and all(
-            first.low is not None and one.high is not None and first.low > one.high for one in others
+            first.low is not None and one.high is not None and first.low > one.high
+            for one in others
         )
 
 
@@ -211,13 +242,18 @@ class Spoken:
             self.wording.label(one.of_list, one.value) if isinstance(one, ListOption) else title
             for one, title in zip(attributes, whole, strict=True)
         ]
-        return [one if short.count(one) == 1 else title for one, title in zip(short, whole, strict=True)]
+        return [
+            one if short.count(one) == 1 else title for one, title in zip(short, whole, strict=True)
+        ]
 
     def described(self, split: AnswerSplit) -> str:
         """Some answers of an attribute in words, quoted: one of them, or all from one on."""
         if isinstance(split.attribute, Binned) and split.is_upper:
             return self.translated(ABOVE) % split.attribute.edges[split.codes[0]]
-        labels = [isolated(self.label(split.attribute, text)) for text in (split.texts[0], split.texts[-1])]
+        labels = [
+            isolated(self.label(split.attribute, text))
+            for text in (split.texts[0], split.texts[-1])
+        ]
         if not split.is_upper or len(split.codes) == 1:
             return self.translated(ONE) % labels[0]
         if not isinstance(split.attribute, Categorical):
@@ -258,7 +294,10 @@ class Spoken:
         if isinstance(condition, Not):
             return self.translated(NOT) % self.condition(condition.inner)
         if isinstance(condition, Compound):
-            parts = (f"({said})" if isinstance(part, Compound) else said for part, said in self._parts(condition))
+            parts = (
+                f"({said})" if isinstance(part, Compound) else said
+                for part, said in self._parts(condition)
+            )
             return f" {self.translated(condition.word)} ".join(parts)
         return "; ".join(self._compared(one) for one in condition.comparisons())
 
@@ -267,8 +306,14 @@ class Spoken:
 
     def _compared(self, one: Comparison) -> str:
         asked = next(asked for asked in self.campaign.domain.questions if asked.name == one.field)
-        answers = [self.label(asked, str(value).lower() if isinstance(value, bool) else str(value)) for value in one.values]
-        return self.translated(COMPARED[one.operator]) % (isolated(self.wording.title_of(asked)), isolated(", ".join(answers)))
+        answers = [
+            self.label(asked, str(value).lower() if isinstance(value, bool) else str(value))
+            for value in one.values
+        ]
+        return self.translated(COMPARED[one.operator]) % (
+            isolated(self.wording.title_of(asked)),
+            isolated(", ".join(answers)),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,34 +342,60 @@ class Questionnaire(Spoken):
 
     def _shown(self, asked: Asked) -> QuestionShown:
         is_list = isinstance(asked, TickList)
-        names = [option.name for option in asked.options] if isinstance(asked, TickList) else [asked.name]
+        names = (
+            [option.name for option in asked.options]
+            if isinstance(asked, TickList)
+            else [asked.name]
+        )
         fits = [self._marginals[name].fit for name in names]
         counted = [fit.n_reports for fit in fits if fit.method != "given"]
-        statistics = tuple(_statistic(row) for row in self.publication.statistics if row.attribute == asked.name)
-        drawn = isinstance(asked, Attribute) and has_order(asked) and LEAST_COLUMNS <= n_answers(asked) <= MOST_COLUMNS
+        statistics = tuple(
+            _statistic(row) for row in self.publication.statistics if row.attribute == asked.name
+        )
+        drawn = (
+            isinstance(asked, Attribute)
+            and has_order(asked)
+            and LEAST_COLUMNS <= n_answers(asked) <= MOST_COLUMNS
+        )
         return QuestionShown(
             name=asked.name,
             title=self.wording.title_of(asked),
-            title_language=self.wording.spoken(self.wording.title_of(asked), self.wording.own.title_of(asked)),
+            title_language=self.wording.spoken(
+                self.wording.title_of(asked), self.wording.own.title_of(asked)
+            ),
             text=self.wording.question(asked),
-            language=self.wording.spoken(self.wording.question(asked), self.wording.own.question(asked)),
+            language=self.wording.spoken(
+                self.wording.question(asked), self.wording.own.question(asked)
+            ),
             kind="list" if is_list else "histogram" if drawn else "bars",
             is_yes_or_no=isinstance(asked, Boolean),
             condition="" if asked.only_if is None else self.condition(asked.only_if),
             n_reports=min(counted, default=None),
             most_reports=max(counted, default=None),
-            answers=tuple(self._ticks(asked) if isinstance(asked, TickList) else self._answers(asked)),
+            answers=tuple(
+                self._ticks(asked) if isinstance(asked, TickList) else self._answers(asked)
+            ),
             statistics=statistics,
             is_binned=isinstance(asked, Binned),
         )
 
     def _answers(self, attribute: Attribute) -> list[AnswerShown]:
         marginal = self._marginals[attribute.name]
-        synthetic = self.publication.synthetic.counts((attribute.name,)) / len(self.publication.synthetic)
+        synthetic = self.publication.synthetic.counts((attribute.name,)) / len(
+            self.publication.synthetic
+        )
         rows = zip(marginal.rows(), synthetic.tolist(), strict=True)
         n = n_answers(attribute)
         return [
-            self._answer(attribute, values[0], place < n, probability, error, made, self._asked.get((attribute.name, values[0])))
+            self._answer(
+                attribute,
+                values[0],
+                place < n,
+                probability,
+                error,
+                made,
+                self._asked.get((attribute.name, values[0])),
+            )
             for place, ((values, probability, error), made) in enumerate(rows)
         ]
 
@@ -338,11 +409,20 @@ class Questionnaire(Spoken):
             made = self.publication.synthetic.counts((name,)) / len(self.publication.synthetic)
             (said,), probability, error = self._marginals[name].rows()[at]
             asked = self._asked.get((name, said))
-            found.append(self._answer(ticks, text, is_answer, probability, error, float(made[at]), asked))
+            found.append(
+                self._answer(ticks, text, is_answer, probability, error, float(made[at]), asked)
+            )
         return found
 
     def _answer(
-        self, question: Asked, text: str, is_answer: bool, share: float, error: float, synthetic: float, asked: AskedShare | None
+        self,
+        question: Asked,
+        text: str,
+        is_answer: bool,
+        share: float,
+        error: float,
+        synthetic: float,
+        asked: AskedShare | None,
     ) -> AnswerShown:
         label, language = self.spoken(question, text)
         low, high = (None, None) if np.isnan(error) else interval(share, error)

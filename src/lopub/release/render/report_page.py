@@ -24,7 +24,13 @@ from lopub.release.render.rounds import ROUNDS, RoundsPage, TrendShown
 from lopub.release.render.together import Company, FindingShown, company_of, finding_shown
 from lopub.release.render.wording import publication_days
 from lopub.release.stages import Publication
-from lopub.release.summary import Concerns, concerns_of, independent_pairs, summary, why_without_strength
+from lopub.release.summary import (
+    Concerns,
+    concerns_of,
+    independent_pairs,
+    summary,
+    why_without_strength,
+)
 
 TEMPLATES = Path(__file__).parent / "templates"
 N_SAMPLED = 20
@@ -49,7 +55,10 @@ FILES = (
     ("data/synthetic.parquet", "the same, typed, for programs"),
     ("estimates/marginals.csv", "the share of every answer, with its interval"),
     ("estimates/pairs.csv", "the share of every pair of answers, with its standard error"),
-    ("estimates/findings.csv", "the dependences with their contrasts, and which of them are stated"),
+    (
+        "estimates/findings.csv",
+        "the dependences with their contrasts, and which of them are stated",
+    ),
     ("estimates/dependence.csv", "how strongly each two questions depend on each other"),
     ("estimates/numbers.csv", "means and quantiles"),
     ("estimates/model.json", "the model: cliques and junction tree"),
@@ -69,22 +78,42 @@ ROUNDS_FILES = (
     (f"{ROUNDS}/levels.csv", "the share of every answer in every round"),
     (f"{ROUNDS}/changes.csv", "the changes from round to round"),
 )
-COUNTS_FILE = ("estimates/counts.parquet", "the counts of the reports, for questions that come later")
+COUNTS_FILE = (
+    "estimates/counts.parquet",
+    "the counts of the reports, for questions that come later",
+)
 
 FIT_LABELS = ("predicted by the model", "observed in the reports")
 HEAT = "Heat map of the mutual information of dependent questions; the numbers are in estimates/dependence.csv"
 NETWORK = "Network of dependent questions; they are listed above and in estimates/dependence.csv"
 FIT = "Observed against predicted counts; the numbers are in estimates/fit.csv"
 IN_WORDS = tuple(sorted(kind.in_words for kind in Mechanism.known.values() if kind.in_words))
-FATES = ("kept", "kept, and stated above", "left out by the cell cap", "publicly known", "by the questionnaire", "assumed")
-OWN_TEXTS = (*IN_WORDS, *FATES, *FIT_LABELS, HEAT, NETWORK, FIT, *(said for _, said in (*FILES, *ROUNDS_FILES, COUNTS_FILE)))
+FATES = (
+    "kept",
+    "kept, and stated above",
+    "left out by the cell cap",
+    "publicly known",
+    "by the questionnaire",
+    "assumed",
+)
+OWN_TEXTS = (
+    *IN_WORDS,
+    *FATES,
+    *FIT_LABELS,
+    HEAT,
+    NETWORK,
+    FIT,
+    *(said for _, said in (*FILES, *ROUNDS_FILES, COUNTS_FILE)),
+)
 """What is said here and not in the template; words/ has it in other languages."""
 
 
 def report_html(publication: Publication) -> bytes:
     """The publication's page, in the language that was asked for: the questionnaire's texts and the page's own words, each as far
     as there are any, else in the campaign's language and in English."""
-    language = page_language([publication.settings.language] if publication.settings.language else [])
+    language = page_language(
+        [publication.settings.language] if publication.settings.language else []
+    )
     return rendered("report.html", TEMPLATES, language, page=ReportPage(publication, language))
 
 
@@ -181,8 +210,17 @@ class ReportPage:
     @cached_property
     def printed(self) -> tuple[int, int]:
         """How many findings and frequent answers of the top have room on the first printed page."""
-        concerns, told = self.concerns, front.lines(len(self.wording.title) + len(self.wording.description))
-        flags = (concerns.weak_epsilon, concerns.is_noise, concerns.is_independent, concerns.odd_coverage, concerns.drift)
+        concerns, told = (
+            self.concerns,
+            front.lines(len(self.wording.title) + len(self.wording.description)),
+        )
+        flags = (
+            concerns.weak_epsilon,
+            concerns.is_noise,
+            concerns.is_independent,
+            concerns.odd_coverage,
+            concerns.drift,
+        )
         warned = sum(map(bool, flags)) + len(concerns.alarms) + self.publication.origin.is_simulated
         findings = [front.lines_of_finding(one) for one in self.first_findings]
         leading = [front.lines_of_leading(question, answer) for question, answer in self.leading]
@@ -198,7 +236,9 @@ class ReportPage:
     @property
     def is_drawn_by_lot(self) -> bool:
         """Whether some reports do not speak of every question."""
-        return any((question.n_reports or 0) < self.publication.n_reports for question in self.questions)
+        return any(
+            (question.n_reports or 0) < self.publication.n_reports for question in self.questions
+        )
 
     @property
     def covers_three(self) -> bool:
@@ -219,7 +259,11 @@ class ReportPage:
     @property
     def leading(self) -> list[tuple[QuestionShown, AnswerShown]]:
         """The most frequent answers to the first questions."""
-        asked_of_all = (question for question in self.questions if not question.statistics and not question.condition)
+        asked_of_all = (
+            question
+            for question in self.questions
+            if not question.statistics and not question.condition
+        )
         found = [(question, question.leading) for question in asked_of_all]
         return [(question, answer) for question, answer in found if answer is not None][:N_FIRST]
 
@@ -233,7 +277,11 @@ class ReportPage:
     @cached_property
     def unsure(self) -> list[FindingShown]:
         """Dependences that the model has and that are not sure enough to be stated."""
-        return [finding_shown(self.asked, one) for one in self.publication.findings.every if not one.is_stated]
+        return [
+            finding_shown(self.asked, one)
+            for one in self.publication.findings.every
+            if not one.is_stated
+        ]
 
     @cached_property
     def company(self) -> dict[str, Company]:
@@ -261,8 +309,14 @@ class ReportPage:
         graph, names = self.publication.graph, self.publication.names
         shown = set(range(len(names))) if len(names) <= MOST_ALL else set[int]()
         for edge in graph.edges:
-            shown |= set(edge) if edge in graph.strengths and len(shown) + 2 <= plots.MOST_LABELS else set()
-        return sorted(shown, key=lambda place: self.publication.campaign.domain.position(names[place]))
+            shown |= (
+                set(edge)
+                if edge in graph.strengths and len(shown) + 2 <= plots.MOST_LABELS
+                else set()
+            )
+        return sorted(
+            shown, key=lambda place: self.publication.campaign.domain.position(names[place])
+        )
 
     @property
     def n_not_drawn(self) -> int:
@@ -276,21 +330,34 @@ class ReportPage:
         place = {position: at for at, position in enumerate(self._drawn)}
         values = np.full((len(place), len(place)), np.nan)
         for a, b in publication.graph.edges:
-            if {(a, b)} <= publication.pairs.keys() & publication.graph.strengths.keys() and {a, b} <= place.keys():
-                values[place[a], place[b]] = values[place[b], place[a]] = publication.pairs[a, b].mutual_information()
+            if {(a, b)} <= publication.pairs.keys() & publication.graph.strengths.keys() and {
+                a,
+                b,
+            } <= place.keys():
+                values[place[a], place[b]] = values[place[b], place[a]] = publication.pairs[
+                    a, b
+                ].mutual_information()
         if np.isnan(values).all():
             return ""
         labels = self.asked.short_titles([publication.names[position] for position in self._drawn])
-        return plots.heat_map(values, labels, name="heat", description=self._say(HEAT), scale="nats")
+        return plots.heat_map(
+            values, labels, name="heat", description=self._say(HEAT), scale="nats"
+        )
 
     @cached_property
     def network(self) -> str:
         """The dependences that the model keeps, drawn; those that are stated in full."""
         publication = self.publication
-        found = {edge: gain for edge, gain in publication.dependences.items() if edge in publication.graph.strengths}
+        found = {
+            edge: gain
+            for edge, gain in publication.dependences.items()
+            if edge in publication.graph.strengths
+        }
         joined = [position for position in self._drawn if any(position in edge for edge in found)]
         place = {position: at for at, position in enumerate(joined)}
-        kept = {(place[a], place[b]): gain for (a, b), gain in found.items() if {a, b} <= place.keys()}
+        kept = {
+            (place[a], place[b]): gain for (a, b), gain in found.items() if {a, b} <= place.keys()
+        }
         if not kept:
             return ""
         stated = {frozenset(one.names) for one in publication.findings.stated}
@@ -340,9 +407,14 @@ class ReportPage:
     def cliques(self) -> Iterator[tuple[str, str, int, float]]:
         """The first cliques: titles, those shared with the parent, cells, misfit."""
         model, names = self.publication.model, self.publication.names
-        rows = zip(model.tree.cliques, model.tree.separators, model.joints, model.misfits, strict=True)
+        rows = zip(
+            model.tree.cliques, model.tree.separators, model.joints, model.misfits, strict=True
+        )
         for clique, separator, joint, misfit in list(rows)[:N_LISTED]:
-            own, shared = (", ".join(map(isolated, self.asked.titles([names[p] for p in part]))) for part in (clique, separator))
+            own, shared = (
+                ", ".join(map(isolated, self.asked.titles([names[p] for p in part])))
+                for part in (clique, separator)
+            )
             yield own, shared, int(joint.size), misfit
 
     @cached_property
@@ -351,7 +423,10 @@ class ReportPage:
         tree, names = self.publication.model.tree, self.publication.names
         if len(tree.cliques) > plots.MOST_NODES:
             return []
-        nodes = [TreeNode(", ".join(map(isolated, self.asked.titles([names[p] for p in clique])))) for clique in tree.cliques]
+        nodes = [
+            TreeNode(", ".join(map(isolated, self.asked.titles([names[p] for p in clique]))))
+            for clique in tree.cliques
+        ]
         for node, parent in zip(nodes, tree.parents, strict=True):
             if parent is not None:
                 nodes[parent].children.append(node)
@@ -366,7 +441,14 @@ class ReportPage:
         observed = np.array([float(row.observed) for row in self.publication.fit])
         x_label, y_label = map(self._say, FIT_LABELS)
         description = self._say(FIT)
-        return plots.scatter(predicted, observed, x_label=x_label, y_label=y_label, name="fit", description=description)
+        return plots.scatter(
+            predicted,
+            observed,
+            x_label=x_label,
+            y_label=y_label,
+            name="fit",
+            description=description,
+        )
 
     @property
     def misfit(self) -> float | None:
@@ -377,7 +459,10 @@ class ReportPage:
     @property
     def independent(self) -> list[str]:
         """Pairs for which independence would have done as well."""
-        return [" – ".join(map(isolated, self.asked.titles(pair))) for pair in independent_pairs(self.publication)[:N_UNRELATED]]
+        return [
+            " – ".join(map(isolated, self.asked.titles(pair)))
+            for pair in independent_pairs(self.publication)[:N_UNRELATED]
+        ]
 
     @property
     def record_columns(self) -> list[tuple[str, str]]:
@@ -389,7 +474,9 @@ class ReportPage:
         """The first synthetic records, as values of the table."""
         attributes = self.publication.campaign.domain.attributes
         for record in self.publication.synthetic.codes[:N_SAMPLED].tolist():
-            yield [attribute.texts[code] for attribute, code in zip(attributes, record, strict=True)]
+            yield [
+                attribute.texts[code] for attribute, code in zip(attributes, record, strict=True)
+            ]
 
     @property
     def files(self) -> list[tuple[str, str]]:

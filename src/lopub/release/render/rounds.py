@@ -24,12 +24,23 @@ FORMAT = 1
 ROUNDS = "rounds"
 """Where the publication of one round has all of them."""
 WIDTH, HEIGHT, EDGE = 320, 90, 6
-HEADS = ("round", "rounds", "answer", "share", "change", "95 %% interval", "smoothed", "if the same people took part")
+HEADS = (
+    "round",
+    "rounds",
+    "answer",
+    "share",
+    "change",
+    "95 %% interval",
+    "smoothed",
+    "if the same people took part",
+)
 """Of tables; words/ has them in other languages."""
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def save_rounds(rounds: Rounds, path: str | Path, *, language: str = "", force: bool = False) -> None:
+def save_rounds(
+    rounds: Rounds, path: str | Path, *, language: str = "", force: bool = False
+) -> None:
     """Write all files; the same reports give the same bytes. language: of the page."""
     with whole_directory(Path(path), mark=MARK, force=force) as directory:
         (directory / "levels.csv").write_bytes(_levels(rounds))
@@ -43,7 +54,11 @@ def save_rounds(rounds: Rounds, path: str | Path, *, language: str = "", force: 
 def rounds_beside(rounds: Rounds, language: str) -> dict[str, bytes]:
     """Name -> content of the files of all rounds beside the publication of one."""
     page = rounds_html(rounds, language, stands_alone=False)
-    files = {"levels.csv": _levels(rounds), "changes.csv": _changes(rounds.changes), "report.html": page}
+    files = {
+        "levels.csv": _levels(rounds),
+        "changes.csv": _changes(rounds.changes),
+        "report.html": page,
+    }
     return {f"{ROUNDS}/{name}": content for name, content in files.items()}
 
 
@@ -59,18 +74,41 @@ def _manifest(rounds: Rounds) -> dict[str, object]:
             "lifetime_epsilon": campaign.lifetime_epsilon,
         },
         "simulated": rounds.origin.is_simulated,
-        "rounds": [{"first_day": str(day_of(slot)), "reports": n} for slot, n in rounds.n_reports.items()],
+        "rounds": [
+            {"first_day": str(day_of(slot)), "reports": n} for slot, n in rounds.n_reports.items()
+        ],
         "too_few_reports": [str(day_of(slot)) for slot in rounds.left_out],
         "too_many_candidates": list(rounds.too_large),
-        "smoothing": {name: {"step": one.step, "gain": one.gain} for name, one in rounds.smoothing.items()},
+        "smoothing": {
+            name: {"step": one.step, "gain": one.gain} for name, one in rounds.smoothing.items()
+        },
     }
 
 
 def _levels(rounds: Rounds) -> bytes:
-    head = ("round", "attribute", "value", "share", "standard_error", "low", "high", "n_reports", "smoothed")
+    head = (
+        "round",
+        "attribute",
+        "value",
+        "share",
+        "standard_error",
+        "low",
+        "high",
+        "n_reports",
+        "smoothed",
+    )
     rows = (
         (
-            *(day_of(one.slot), one.attribute, one.value, one.share, one.standard_error, one.low, one.high, one.n_reports),
+            *(
+                day_of(one.slot),
+                one.attribute,
+                one.value,
+                one.share,
+                one.standard_error,
+                one.low,
+                one.high,
+                one.n_reports,
+            ),
             rounds.smooth[one],
         )
         for one in rounds.levels
@@ -118,7 +156,9 @@ def rounds_html(rounds: Rounds, language: str = "", *, stands_alone: bool = True
     as far as there are any. stands_alone: whether it is the page of a directory of its own, or one beside a publication."""
     own = page_language([language] if language else [])
     wording = Wording.of(rounds.campaign, [language] if language else [])
-    return rendered("rounds.html", TEMPLATES, own, page=RoundsPage(rounds, wording, own, stands_alone))
+    return rendered(
+        "rounds.html", TEMPLATES, own, page=RoundsPage(rounds, wording, own, stands_alone)
+    )
 
 
 @dataclass(frozen=True)
@@ -182,13 +222,20 @@ class TrendShown:
     @property
     def band(self) -> str:
         """The corners of the band of intervals."""
-        return " ".join(self._points([one.high for one in self.levels]) + self._points([one.low for one in self.levels])[::-1])
+        return " ".join(
+            self._points([one.high for one in self.levels])
+            + self._points([one.low for one in self.levels])[::-1]
+        )
 
     @property
     def line(self) -> str:
         """The points of the line; that of a single round is level."""
         points = self._points([one.share for one in self.levels])
-        return " ".join(points if len(points) > 1 else [points[0], points[0].replace(f"{EDGE:.1f},", f"{WIDTH - EDGE:.1f},")])
+        return " ".join(
+            points
+            if len(points) > 1
+            else [points[0], points[0].replace(f"{EDGE:.1f},", f"{WIDTH - EDGE:.1f},")]
+        )
 
     @property
     def description(self) -> str:
@@ -196,8 +243,12 @@ class TrendShown:
         return "; ".join(f"{day_of(one.slot)}: {100 * one.share:.1f} %" for one in self.levels)
 
     def _points(self, heights: Sequence[float]) -> list[str]:
-        across = [EDGE + (WIDTH - 2 * EDGE) * i / max(len(heights) - 1, 1) for i in range(len(heights))]
-        ups = [HEIGHT - EDGE - (HEIGHT - 2 * EDGE) * max(height, 0.0) / self.top for height in heights]
+        across = [
+            EDGE + (WIDTH - 2 * EDGE) * i / max(len(heights) - 1, 1) for i in range(len(heights))
+        ]
+        ups = [
+            HEIGHT - EDGE - (HEIGHT - 2 * EDGE) * max(height, 0.0) / self.top for height in heights
+        ]
         return [f"{x:.1f},{y:.1f}" for x, y in zip(across, ups, strict=True)]
 
 
@@ -277,11 +328,26 @@ class RoundsPage:
             language=self.wording.spoken(text, self.wording.own.question(asked)),
             trends=tuple(TrendShown(label, _of(own, value)) for value, label in labels.items()),
             levels=tuple(
-                LevelShown(day_of(one.slot), labels[one.value], one.share, one.low, one.high, rounds.smooth[one]) for one in own
+                LevelShown(
+                    day_of(one.slot),
+                    labels[one.value],
+                    one.share,
+                    one.low,
+                    one.high,
+                    rounds.smooth[one],
+                )
+                for one in own
             ),
             changes=tuple(
                 ChangeShown(
-                    *(day_of(one.first), day_of(one.second), labels[one.value], one.change, one.interval, one.narrow_interval)
+                    *(
+                        day_of(one.first),
+                        day_of(one.second),
+                        labels[one.value],
+                        one.change,
+                        one.interval,
+                        one.narrow_interval,
+                    )
                 )
                 for one in changes
             ),
@@ -290,7 +356,10 @@ class RoundsPage:
 
     def level_columns(self, one: QuestionOverRounds) -> list[tuple[str, str]]:
         """The head of a table of shares."""
-        return self._heads(["round", "answer"], ["share", "95 %% interval", *(["smoothed"] if one.is_smoothed else [])])
+        return self._heads(
+            ["round", "answer"],
+            ["share", "95 %% interval", *(["smoothed"] if one.is_smoothed else [])],
+        )
 
     @property
     def change_columns(self) -> list[tuple[str, str]]:

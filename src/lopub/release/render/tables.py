@@ -86,45 +86,109 @@ def _marginals(publication: Publication) -> bytes:
     """One row an answer: its share, standard error, 95 % interval, share in the synthetic table, and of a question that was asked
     of some only, the share among these with its interval."""
     rows = []
-    asked = {(one.attribute, one.text): [one.value, one.low, one.high] for one in publication.asked_shares}
+    asked = {
+        (one.attribute, one.text): [one.value, one.low, one.high]
+        for one in publication.asked_shares
+    }
     for marginal in publication.marginals:
         synthetic = publication.synthetic.counts(marginal.names) / len(publication.synthetic)
-        for (values, probability, error), made in zip(marginal.rows(), synthetic.tolist(), strict=True):
+        for (values, probability, error), made in zip(
+            marginal.rows(), synthetic.tolist(), strict=True
+        ):
             low, high = interval(probability, error) if not np.isnan(error) else (np.nan, np.nan)
             among = asked.get((marginal.names[0], values[0]), [np.nan] * 3)
-            rows.append([*marginal.names, *values, probability, error, low, high, made, marginal.fit.n_reports, *among])
-    head = ["attribute", "value", "probability", "standard_error", "low", "high", "synthetic", "n_reports"]
+            rows.append(
+                [
+                    *marginal.names,
+                    *values,
+                    probability,
+                    error,
+                    low,
+                    high,
+                    made,
+                    marginal.fit.n_reports,
+                    *among,
+                ]
+            )
+    head = [
+        "attribute",
+        "value",
+        "probability",
+        "standard_error",
+        "low",
+        "high",
+        "synthetic",
+        "n_reports",
+    ]
     return _csv([*head, "among_asked", "among_asked_low", "among_asked_high"], rows)
 
 
 def _pairs(joints: Iterable[JointDistribution]) -> bytes:
     head = ["attribute_1", "attribute_2", "value_1", "value_2", "probability", "standard_error"]
-    return _csv(head, ([*joint.names, *values, p, error] for joint in joints for values, p, error in joint.rows()))
+    return _csv(
+        head,
+        (
+            [*joint.names, *values, p, error]
+            for joint in joints
+            for values, p, error in joint.rows()
+        ),
+    )
 
 
 def _numbers(publication: Publication) -> bytes:
-    rows = ([row.attribute, row.name, row.value, row.low, row.high] for row in publication.statistics)
+    rows = (
+        [row.attribute, row.name, row.value, row.low, row.high] for row in publication.statistics
+    )
     return _csv(["attribute", "statistic", "value", "low", "high"], rows)
 
 
 def _dependence(publication: Publication) -> bytes:
     """One row per pair that was fitted: its strength, and what became of it. Of very many pairs, those that were ruled out
     without a fit are not there, and those whose joint was not held have no mutual information."""
-    edges, dropped, names = set(publication.graph.edges), set(publication.dropped), publication.names
+    edges, dropped, names = (
+        set(publication.graph.edges),
+        set(publication.dropped),
+        publication.names,
+    )
     rows = []
     for pair, strength in sorted(publication.graph.strengths.items()):
         fate = "dropped" if pair in dropped else "yes" if pair in edges else "no"
-        information = publication.pairs[pair].mutual_information() if pair in publication.pairs else np.nan
-        rows.append([*(names[position] for position in pair), publication.graph.measure, strength, information, fate])
-    return _csv(["attribute_1", "attribute_2", "measure", "strength", "mutual_information", "edge"], rows)
+        information = (
+            publication.pairs[pair].mutual_information() if pair in publication.pairs else np.nan
+        )
+        rows.append(
+            [
+                *(names[position] for position in pair),
+                publication.graph.measure,
+                strength,
+                information,
+                fate,
+            ]
+        )
+    return _csv(
+        ["attribute_1", "attribute_2", "measure", "strength", "mutual_information", "edge"], rows
+    )
 
 
 def _findings(publication: Publication) -> bytes:
     """One row per dependence that was found in the reports, surest first: whether it is stated, and its contrast, which says how
     often those of a group (texts of an attribute's answers, as JSON) give an answer, how often all others do, and how far these
     are apart."""
-    head = ["attribute_1", "attribute_2", "gain", "stated", "group_attribute", "group", "answer_attribute", "answer"]
-    head += [f"{place}{end}" for place in ("within", "outside", "difference") for end in ("", "_low", "_high")]
+    head = [
+        "attribute_1",
+        "attribute_2",
+        "gain",
+        "stated",
+        "group_attribute",
+        "group",
+        "answer_attribute",
+        "answer",
+    ]
+    head += [
+        f"{place}{end}"
+        for place in ("within", "outside", "difference")
+        for end in ("", "_low", "_high")
+    ]
     rows: list[list[Any]] = []
     for one in publication.findings.every:
         row: list[Any] = [*one.names, one.gain, "yes" if one.is_stated else "no"]
@@ -139,11 +203,29 @@ def _findings(publication: Publication) -> bytes:
 
 def _fit(publication: Publication) -> bytes:
     """One row a count of noisy answers."""
-    head = ["attribute_1", "attribute_2", "said", "observed", "predicted", "standard_deviation", "deviation"]
+    head = [
+        "attribute_1",
+        "attribute_2",
+        "said",
+        "observed",
+        "predicted",
+        "standard_deviation",
+        "deviation",
+    ]
     rows = []
     for row in publication.fit:
         first, *rest = row.attributes
-        rows.append([first, "; ".join(rest), row.said, row.observed, row.predicted, row.spread, row.deviation])
+        rows.append(
+            [
+                first,
+                "; ".join(rest),
+                row.said,
+                row.observed,
+                row.predicted,
+                row.spread,
+                row.deviation,
+            ]
+        )
     return _csv(head, rows)
 
 

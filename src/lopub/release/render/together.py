@@ -30,7 +30,11 @@ class FindingShown:
     @property
     def is_more(self) -> bool:
         """Whether the group gives the answer more often."""
-        return self.within is not None and self.outside is not None and self.within.value > self.outside.value
+        return (
+            self.within is not None
+            and self.outside is not None
+            and self.within.value > self.outside.value
+        )
 
 
 @dataclass(frozen=True)

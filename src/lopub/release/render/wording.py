@@ -31,9 +31,15 @@ def day_of(slot: int | None) -> date | None:
 
 def publication_days(publication: Publication) -> tuple[date | None, date | None]:
     """The first and the last day on which its reports were made; of a round, those of the round."""
-    first, last, schedule = publication.first_slot, publication.last_slot, publication.campaign.terms.schedule
+    first, last, schedule = (
+        publication.first_slot,
+        publication.last_slot,
+        publication.campaign.terms.schedule,
+    )
     is_round = schedule is not None and schedule.repeat is not None
-    return day_of(first), day_of(schedule.last_day(last) if schedule and is_round and last else last)
+    return day_of(first), day_of(
+        schedule.last_day(last) if schedule and is_round and last else last
+    )
 
 
 def shown_epsilon(campaign: Campaign, attribute: str | None = None) -> str:
@@ -44,7 +50,11 @@ def shown_epsilon(campaign: Campaign, attribute: str | None = None) -> str:
 def mechanism_in_words(campaign: Campaign) -> str:
     """How one report is randomized."""
     name = campaign.mechanism.name
-    each = "all attributes of a report at once, with the whole budget" if campaign.jointly else "each attribute with its share"
+    each = (
+        "all attributes of a report at once, with the whole budget"
+        if campaign.jointly
+        else "each attribute with its share"
+    )
     said = f": {campaign.mechanism.in_words}" if campaign.mechanism.in_words else ""
     return f"mechanism {name}{said}; view {campaign.view}, {each}"
 
@@ -64,7 +74,11 @@ def abstract(publication: Publication) -> str:
 def margins_in_words(publication: Publication) -> str:
     """What was taken as known instead of estimated; empty where nothing was."""
     named = "; ".join(" and ".join(names) for names in publication.margins)
-    return f"Public margins took the place of estimates, and the rest was raked to them: {named}." if named else ""
+    return (
+        f"Public margins took the place of estimates, and the rest was raked to them: {named}."
+        if named
+        else ""
+    )
 
 
 def languages_in_words(publication: Publication) -> str:
@@ -77,7 +91,8 @@ def languages_in_words(publication: Publication) -> str:
         others = ", ".join(sorted(terms.translations))
         return f"Questions and labels are shown in the campaign's own language, {terms.language}; it has texts in {others}, too."
     return (
-        f"Questions and labels are shown in {wording.language}; what is not translated, in the campaign's own, {terms.language}."
+        f"Questions and labels are shown in {wording.language};"
+        f" what is not translated, in the campaign's own, {terms.language}."
     )
 
 

@@ -64,7 +64,9 @@ def range_at(draw: int, n_reports: int) -> tuple[bytes, bytes | None]:
     return low.to_bytes(PREFIX_BYTES), (low + width).to_bytes(PREFIX_BYTES)
 
 
-def looked_at(store: ReportStore, entry: Entry, low: bytes = b"", high: bytes | None = None) -> ReportBatch:
+def looked_at(
+    store: ReportStore, entry: Entry, low: bytes = b"", high: bytes | None = None
+) -> ReportBatch:
     """The reports of a range of hashes."""
     with store.reading() as connection:
         return ReportBatch.gathered(blocks_of(store, connection, entry, low, high))
@@ -81,10 +83,18 @@ class Lookout:
     def at(self, store: ReportStore, entry: Entry, n_reports: int) -> Look | None:
         """What was seen last; None before the first look. Where another one is due, it begins, and somebody who comes later sees
         what it found."""
-        found, due = self._looks.get(entry.campaign.id), look_due(n_reports, entry.campaign.terms.min_reports)
+        found, due = (
+            self._looks.get(entry.campaign.id),
+            look_due(n_reports, entry.campaign.terms.min_reports),
+        )
         is_due = (found is None or found.number < due) and time.monotonic() >= self._rested
         if is_due and self._turn.acquire(blocking=False):
-            threading.Thread(target=self._look, args=(store, entry, n_reports, due), name="lopub-lookout", daemon=True).start()
+            threading.Thread(
+                target=self._look,
+                args=(store, entry, n_reports, due),
+                name="lopub-lookout",
+                daemon=True,
+            ).start()
         return found
 
     def _look(self, store: ReportStore, entry: Entry, n_reports: int, due: int) -> None:

@@ -49,33 +49,48 @@ STATIC = {
 STYLE = HERE.parents[1] / "pages" / "templates" / "style.css"
 
 
-def console_app(collector: Collector, *, home: Path, public: str, is_demo: bool = False) -> Starlette:
+def console_app(
+    collector: Collector, *, home: Path, public: str, is_demo: bool = False
+) -> Starlette:
     """The console and the metrics. public: the address by which contributors reach the collector."""
     desk = Desk(collector=collector, home=home, public=public, is_demo=is_demo)
 
     async def metrics(_: Request) -> Response:
-        return Response(collector.metrics.text(n_waiting=collector.writer.n_waiting), media_type=CONTENT_TYPE)
+        return Response(
+            collector.metrics.text(n_waiting=collector.writer.n_waiting), media_type=CONTENT_TYPE
+        )
 
     async def static(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in STATIC:
             return Response(status_code=404, headers=HEADERS)
         path = STYLE if name == "style.css" else HERE / "static" / name
-        return FileResponse(path, media_type=STATIC[name], headers=HEADERS | {"Cache-Control": "no-cache"})
+        return FileResponse(
+            path, media_type=STATIC[name], headers=HEADERS | {"Cache-Control": "no-cache"}
+        )
 
     async def shared(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in assets():
             return Response(status_code=404, headers=HEADERS)
         headers = HEADERS | {"Cache-Control": "no-cache"}
-        return Response(assets()[name], media_type=MEDIA_TYPES[name[name.rindex(".") :]], headers=headers)
+        return Response(
+            assets()[name], media_type=MEDIA_TYPES[name[name.rindex(".") :]], headers=headers
+        )
 
     async def front(_: Request) -> Response:
         return to("/console")
 
-    routes = [Route("/", front), Route("/metrics", metrics), Route("/console/static/{name}", static)]
+    routes = [
+        Route("/", front),
+        Route("/metrics", metrics),
+        Route("/console/static/{name}", static),
+    ]
     routes.append(Route(f"{foreseeing.SHARED}{{name}}", shared))
-    return Starlette(routes=routes + [Route(one.path, _answering(desk, one), methods=[one.method]) for one in SCREENS])
+    return Starlette(
+        routes=routes
+        + [Route(one.path, _answering(desk, one), methods=[one.method]) for one in SCREENS]
+    )
 
 
 def warm() -> None:
@@ -101,7 +116,9 @@ def _answering(desk: Desk, screen: Screen) -> Handler:
             answer = _told(visit, error)
         except Exception:
             log.exception("bug in the console")
-            answer = refused(visit, "the console has a bug; the collector's log says more", status=500)
+            answer = refused(
+                visit, "the console has a bug; the collector's log says more", status=500
+            )
         for name, value in HEADERS.items():
             answer.headers.setdefault(name, value)
         return answer
@@ -114,7 +131,9 @@ async def _checked(desk: Desk, screen: Screen, request: Request, visit: Visit) -
     session = desk.gate.session(visit.cookie)
     if session and (made := _at_hand(desk, screen, visit, session)):
         return made
-    grant = None if session is None else await run_in_threadpool(grant_of, desk.store, session.token)
+    grant = (
+        None if session is None else await run_in_threadpool(grant_of, desk.store, session.token)
+    )
     grant = None if grant is None or grant.expired else grant
     if screen.scope and (session is None or grant is None):
         return _sign_in(visit)
@@ -126,8 +145,14 @@ async def _checked(desk: Desk, screen: Screen, request: Request, visit: Visit) -
             return refused(visit, "the request came from another site", status=403)
         form, files = await form_of(request, seconds=desk.collector.settings.receive_seconds)
         visit = replace(visit, form=form, files=files)
-        if screen.scope and not (session and hmac.compare_digest(form.get("csrf", "").encode(), session.csrf.encode())):
-            return refused(visit, "the form is not one that this session was given; load the page again", status=403)
+        if screen.scope and not (
+            session and hmac.compare_digest(form.get("csrf", "").encode(), session.csrf.encode())
+        ):
+            return refused(
+                visit,
+                "the form is not one that this session was given; load the page again",
+                status=403,
+            )
     return await run_in_threadpool(_shown, desk, screen, visit)
 
 
@@ -137,14 +162,22 @@ def _at_hand(desk: Desk, screen: Screen, visit: Visit, session: Session) -> Resp
     if screen.at_hand is None or (grants := desk.grants.at_hand(screen.scope)) is None:
         return None
     grant = grant_among(grants, session.token)
-    return screen.at_hand(desk, visit) if grant and not grant.expired and grant.allows(screen.scope) else None
+    return (
+        screen.at_hand(desk, visit)
+        if grant and not grant.expired and grant.allows(screen.scope)
+        else None
+    )
 
 
 def _sign_in(visit: Visit) -> Response:
     """Where somebody unknown has to go; htmx would put that page into this one, unless it is told otherwise."""
     place = place_within(visit.place)
     address = "/console/sign-in" + ("" if place == "/console" else f"?{urlencode({'back': place})}")
-    return Response(status_code=204, headers={"HX-Redirect": address}) if visit.is_part else to(address)
+    return (
+        Response(status_code=204, headers={"HX-Redirect": address})
+        if visit.is_part
+        else to(address)
+    )
 
 
 def _shown(desk: Desk, screen: Screen, visit: Visit) -> Response:
@@ -152,7 +185,11 @@ def _shown(desk: Desk, screen: Screen, visit: Visit) -> Response:
     if screen.at_hand is not None:
         desk.grants.of(screen.scope, lambda: grants_of(desk.store))
     if screen.what and answer.status_code < 400:
-        about = answer.headers.get("location", "").rpartition("/")[2] if screen.makes else next(iter(visit.at.values()), "")
+        about = (
+            answer.headers.get("location", "").rpartition("/")[2]
+            if screen.makes
+            else next(iter(visit.at.values()), "")
+        )
         record(desk.store, visit.who, screen.what, about)
     return answer
 

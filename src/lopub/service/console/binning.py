@@ -24,7 +24,10 @@ def binned(draft: Object, name: str, n: int) -> Object:
     """The draft with one question in about so many bins; as it is where that cannot be done by itself."""
     if not can_bin(draft, name):
         return draft
-    fields = [(_binned(field, n) or field) if field.get("name") == name else field for field in fields_of(draft)]
+    fields = [
+        (_binned(field, n) or field) if field.get("name") == name else field
+        for field in fields_of(draft)
+    ]
     return draft | {"schema": {"fields": cast(Json, fields)}}
 
 
@@ -50,9 +53,15 @@ def _whole(field: Object, n: int) -> Object | None:
     width = _round((high - low + 1) / max(n, 1))
     first = low // width * width
     edges = [str(edge) for edge in range(first, high + width, width)]
-    kept: Object = {key: value for key, value in constraints.items() if key not in ("minimum", "maximum")}
+    kept: Object = {
+        key: value for key, value in constraints.items() if key not in ("minimum", "maximum")
+    }
     new: Object = {key: value for key, value in field.items() if key != "constraints"}
-    return new | {"type": "number", "bins": {"edges": cast(Json, edges)}} | ({"constraints": kept} if kept else {})
+    return (
+        new
+        | {"type": "number", "bins": {"edges": cast(Json, edges)}}
+        | ({"constraints": kept} if kept else {})
+    )
 
 
 def _round(width: float) -> int:

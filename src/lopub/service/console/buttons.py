@@ -7,7 +7,15 @@ from typing import cast
 
 from lopub.contract.canonical import Json
 from lopub.forecast.shorthand import Object
-from lopub.service.console.drafting import KINDS, MOST_QUESTIONS, fields_of, languages_in, members_of, new_members, place_among
+from lopub.service.console.drafting import (
+    KINDS,
+    MOST_QUESTIONS,
+    fields_of,
+    languages_in,
+    members_of,
+    new_members,
+    place_among,
+)
 from lopub.service.console.naming import free_name
 
 
@@ -15,7 +23,11 @@ def changed(draft: Object, action: str, today: date) -> tuple[Object, int | None
     """The draft after a button was pressed, and the question that is to be seen then."""
     verb, _, what = action.partition(":")
     fields = fields_of(draft)
-    act: dict[str, Callable[[list[Object], str], int | None]] = {"up": _up, "down": _down, "remove": _removed}
+    act: dict[str, Callable[[list[Object], str], int | None]] = {
+        "up": _up,
+        "down": _down,
+        "remove": _removed,
+    }
     act["add"] = partial(_added, today=today)
     if verb == "language":
         return (draft if what in ("", *languages_in(draft)) else _with_language(draft, what)), None

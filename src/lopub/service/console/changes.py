@@ -46,7 +46,11 @@ class Changes:
     def is_own(self, draft_id: str, tab: str, version: str) -> bool:
         """Whether it was this tab that left a draft in this version."""
         with self._lock:
-            return bool(tab) and draft_id in self._recent and self._recent[draft_id].writer == (tab, version)
+            return (
+                bool(tab)
+                and draft_id in self._recent
+                and self._recent[draft_id].writer == (tab, version)
+            )
 
     def did(self, draft_id: str, before: str, version: str) -> None:
         """A button made this version of a text."""

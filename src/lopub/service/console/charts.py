@@ -24,4 +24,6 @@ def bars(values: Sequence[tuple[str, int]]) -> Markup:
     if len(values) > 1:
         right = max(step * len(values), 2 * WIDEST)
         ends += f'<text x="{right:.0f}" y="{HEIGHT + FOOT - 4}" text-anchor="end">{escape(values[-1][0])}</text>'
-    return Markup(f'<svg class="bars" viewBox="0 0 {WIDTH} {HEIGHT + FOOT}" aria-hidden="true">{drawn}{ends}</svg>')  # noqa: S704 (names are escaped)
+    return Markup(  # noqa: S704 (names are escaped)
+        f'<svg class="bars" viewBox="0 0 {WIDTH} {HEIGHT + FOOT}" aria-hidden="true">{drawn}{ends}</svg>'
+    )

@@ -86,7 +86,12 @@ def page(visit: Visit, template: str, *, status: int = 200, **context: Any) -> A
 
 def rendered(visit: Visit, template: str, **context: Any) -> bytes:
     """A page, or a part of one, as bytes."""
-    return words_in(page_language(visit.languages)).get_template(template).render(visit=visit, **context).encode()
+    return (
+        words_in(page_language(visit.languages))
+        .get_template(template)
+        .render(visit=visit, **context)
+        .encode()
+    )
 
 
 def html(content: bytes, *, status: int = 200) -> Answer:
@@ -122,6 +127,12 @@ def result_of(desk: Desk, job: QueuedJob) -> Path:
     return result_at(desk.home, job)
 
 
-def file(path: Path, media_type: str, *, name: str | None = None, headers: Mapping[str, str] | None = None) -> Answer:
+def file(
+    path: Path,
+    media_type: str,
+    *,
+    name: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Answer:
     """A file of a result. name: under which it is kept; None where it is looked at in place."""
     return FileResponse(path, media_type=media_type, filename=name, headers=dict(headers or {}))

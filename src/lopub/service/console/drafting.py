@@ -59,7 +59,14 @@ def new_members(kind: str, today: date) -> Object:
 def blank(name: str, language: str) -> Object:
     """A draft to begin with."""
     first: Object = {"name": FIRST, "type": "string", "question": "", **_NEW["string"]}
-    terms: Object = {"name": name, "language": language, "title": "", "consent": "", "min_reports": 100, "retention_days": 90}
+    terms: Object = {
+        "name": name,
+        "language": language,
+        "title": "",
+        "consent": "",
+        "min_reports": 100,
+        "retention_days": 90,
+    }
     return {**terms, "schema": {"fields": [first]}}
 
 
@@ -79,7 +86,11 @@ def _texts(draft: Object) -> list[Maybe]:
     for field in fields_of(draft):
         found += [field.get("question"), field.get("title"), field.get("other")]
         listed = field.get("categories")
-        found += [item.get("label") for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+        found += (
+            [item.get("label") for item in listed if isinstance(item, dict)]
+            if isinstance(listed, list)
+            else []
+        )
     return found
 
 
@@ -87,7 +98,9 @@ def fields_of(draft: Object) -> list[Object]:
     """The questions of a draft, those that are objects."""
     schema = draft.get("schema")
     fields = schema.get("fields") if isinstance(schema, dict) else None
-    return [field for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
+    return (
+        [field for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
+    )
 
 
 def place_among(fields: Sequence[object], text: str) -> int | None:

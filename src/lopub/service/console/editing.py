@@ -20,7 +20,14 @@ from lopub.service.console.drafting import (
 )
 from lopub.service.console.naming import free_name, is_automatic
 
-_TRUTHS: dict[str, bool] = {"true": True, "yes": True, "ja": True, "false": False, "no": False, "nein": False}
+_TRUTHS: dict[str, bool] = {
+    "true": True,
+    "yes": True,
+    "ja": True,
+    "false": False,
+    "no": False,
+    "nein": False,
+}
 """How people write the answers to a yes-or-no question."""
 _OF_ALL_KINDS = ("name", "type", "question", "title", "onlyIf")
 """Members of a question that have nothing to do with its kind."""
@@ -43,7 +50,10 @@ def edited(draft: Object, form: Form, today: date, earlier: Earlier | None = Non
     _put(new, "licence", form.get("licence", "").strip())
     _put(new, "schedule", _schedule(members_of(draft.get("schedule")), form))
     typed = _typed(draft, form, languages)
-    fields = [_of_kind(field, _Part(form, i).get("type", "string"), today, earlier or {}) for i, field in enumerate(typed)]
+    fields = [
+        _of_kind(field, _Part(form, i).get("type", "string"), today, earlier or {})
+        for i, field in enumerate(typed)
+    ]
     return new | {"schema": {"fields": cast(Json, fields)}}
 
 
@@ -82,7 +92,9 @@ def aligned(draft: Object, form: Form) -> Object:
     fields: list[Object] = []
     while (part := _Part(form, len(fields))).get("type") and len(fields) < MOST_QUESTIONS:
         key = part.get("key") or part.get("name")
-        fields.append(known.get(key, {}) | {"name": key, "type": part.get("controls") or part.get("type")})
+        fields.append(
+            known.get(key, {}) | {"name": key, "type": part.get("controls") or part.get("type")}
+        )
     return draft | {"schema": {"fields": cast(Json, fields)}}
 
 
@@ -143,7 +155,9 @@ def _schedule(old: Object, form: Form) -> Object:
     return new
 
 
-def _field(old: Object, part: _Part, languages: _Languages, names: list[str], kinds: list[str]) -> Object:
+def _field(
+    old: Object, part: _Part, languages: _Languages, names: list[str], kinds: list[str]
+) -> Object:
     """One question with what its controls say. Where they are those of another kind, which a form may still show when the
     question has got a new one, its answers stay as they are."""
     kind = str(old.get("type", "string"))
@@ -155,7 +169,11 @@ def _field(old: Object, part: _Part, languages: _Languages, names: list[str], ki
     if "required" not in part:
         constraints["required"] = False
     if (fill := _CONTROLS.get(kind)) and part.get("controls", kind) == kind:
-        constraints = {key: value for key, value in constraints.items() if key in ("enum", "maxLength", "required")}
+        constraints = {
+            key: value
+            for key, value in constraints.items()
+            if key in ("enum", "maxLength", "required")
+        }
         fill(new, constraints, part, languages)
     _put(new, "onlyIf", _condition(part, names[: part.place], kinds))
     _put(new, "constraints", constraints)
@@ -168,26 +186,38 @@ def _of_kind(field: Object, kind: str, today: date, earlier: Earlier) -> Object:
     if kind == field["type"]:
         return field
     known = earlier.get((str(field["name"]), kind))
-    fresh = new_members(kind, today) if known is None else {key: known[key] for key in known if key not in _OF_ALL_KINDS}
+    fresh = (
+        new_members(kind, today)
+        if known is None
+        else {key: known[key] for key in known if key not in _OF_ALL_KINDS}
+    )
     if known is None and "categories" in fresh and "categories" in field:
         fresh = {"categories": field["categories"]}
     constraints = members_of(fresh.get("constraints")) | {"required": False}
     if members_of(field.get("constraints")).get("required", True) is not False:
         del constraints["required"]
-    new = {key: value for key, value in field.items() if key in _OF_ALL_KINDS} | fresh | {"type": kind}
+    new = (
+        {key: value for key, value in field.items() if key in _OF_ALL_KINDS}
+        | fresh
+        | {"type": kind}
+    )
     _put(new, "constraints", constraints)
     return new
 
 
 def _one_of(new: Object, constraints: Object, part: _Part, languages: _Languages) -> None:
     constraints.pop("enum", None)
-    new["categories"] = [_category(line, languages) for line in part.get("categories").splitlines() if line.strip()]
+    new["categories"] = [
+        _category(line, languages) for line in part.get("categories").splitlines() if line.strip()
+    ]
     _put(new, "categoriesOrdered", True if "ordered" in part else None)
     _put(new, "other", _text(part, "other", languages))
 
 
 def _several_of(new: Object, constraints: Object, part: _Part, languages: _Languages) -> None:
-    new["categories"] = [_category(line, languages) for line in part.get("categories").splitlines() if line.strip()]
+    new["categories"] = [
+        _category(line, languages) for line in part.get("categories").splitlines() if line.strip()
+    ]
     _put(new, "none", part.get("none"))
     _put(new, "atMost", _integer(part.get("at_most")))
 
@@ -202,7 +232,9 @@ def _period(new: Object, constraints: Object, part: _Part, languages: _Languages
 
 
 def _binned(new: Object, constraints: Object, part: _Part, languages: _Languages) -> None:
-    bins: Object = {key: value for key, value in members_of(new.get("bins")).items() if key == "clamp"}
+    bins: Object = {
+        key: value for key, value in members_of(new.get("bins")).items() if key == "clamp"
+    }
     if edges := [edge.strip() for edge in part.get("edges").split(",") if edge.strip()]:
         bins["edges"] = cast(Json, edges)
     else:
@@ -239,7 +271,9 @@ def _condition(part: _Part, before: list[str], kinds: list[str]) -> Maybe:
     if (place := place_among(before, part.get("rule.place"))) is None:
         return None
     comparison = part.get("rule.comparison", "equals")
-    values: list[Json] = [_value(text.strip(), kinds[place]) for text in part.get("rule.value").split(",")]
+    values: list[Json] = [
+        _value(text.strip(), kinds[place]) for text in part.get("rule.value").split(",")
+    ]
     return {"field": before[place], comparison: values if comparison == "oneOf" else values[0]}
 
 

@@ -63,7 +63,11 @@ def show_result(desk: Desk, visit: Visit) -> Answer:
     job = find_job(desk.store, visit.number_at("job"))
     if job.kind not in PAGES:
         raise DomainError(f"job {job.number} has no page")
-    return file(result_of(desk, job) / PAGES[job.kind], "text/html", headers={"Content-Security-Policy": FRAMED})
+    return file(
+        result_of(desk, job) / PAGES[job.kind],
+        "text/html",
+        headers={"Content-Security-Policy": FRAMED},
+    )
 
 
 def fetch_file(desk: Desk, visit: Visit) -> Answer:
@@ -84,7 +88,14 @@ def show_delete(desk: Desk, visit: Visit) -> Answer:
     last = entry.last_kept
     left = None if last is None else max(0, last - entry.clock())
     day = None if last is None else day_at(last)
-    return page(visit, "delete.html", entry=entry, job=jobs[0] if jobs else None, days_left=left, last_day=day)
+    return page(
+        visit,
+        "delete.html",
+        entry=entry,
+        job=jobs[0] if jobs else None,
+        days_left=left,
+        last_day=day,
+    )
 
 
 def start_delete(desk: Desk, visit: Visit) -> Answer:
@@ -92,7 +103,11 @@ def start_delete(desk: Desk, visit: Visit) -> Answer:
     entry = desk.entry(visit)
     back = f"/console/campaigns/{entry.campaign.id}/delete"
     if not is_typed(visit.form.get("typed", ""), entry.campaign.id):
-        return refused(visit, "nothing is deleted: type at least the first 8 digits of the campaign's id", back=back)
+        return refused(
+            visit,
+            "nothing is deleted: type at least the first 8 digits of the campaign's id",
+            back=back,
+        )
     if entry.closed is None:
         return refused(visit, "close the campaign first: it still takes reports", back=back)
     return to(f"/console/jobs/{ask(desk.store, 'delete', entry.campaign.id).number}")
@@ -143,7 +158,9 @@ def remove_files(desk: Desk, visit: Visit) -> Answer:
     if job.kind not in REMOVABLE:
         return refused(visit, "the files of this job stay", back=back)
     if "sure" not in visit.form:
-        return refused(visit, "the files stay: tick that they are to be deleted for good", back=back)
+        return refused(
+            visit, "the files stay: tick that they are to be deleted for good", back=back
+        )
     result_of(desk, job)
     remove_result(desk.home, job)
     return to(back)
@@ -158,12 +175,28 @@ def cancel_job(desk: Desk, visit: Visit) -> Answer:
 SCREENS = (
     Screen("GET", "/console/campaigns/{id}/read", show_read),
     Screen("GET", "/console/campaigns/{id}/delete", show_delete),
-    Screen("POST", "/console/campaigns/{id}/delete", start_delete, scope="manage", what="deletion asked for"),
-    Screen("POST", "/console/campaigns/{id}/export", start_copy, scope="manage", what="export asked for"),
-    Screen("POST", "/console/backup", start_backup, scope="manage", what="backup asked for", makes=True),
+    Screen(
+        "POST",
+        "/console/campaigns/{id}/delete",
+        start_delete,
+        scope="manage",
+        what="deletion asked for",
+    ),
+    Screen(
+        "POST",
+        "/console/campaigns/{id}/export",
+        start_copy,
+        scope="manage",
+        what="export asked for",
+    ),
+    Screen(
+        "POST", "/console/backup", start_backup, scope="manage", what="backup asked for", makes=True
+    ),
     Screen("GET", "/console/jobs/{job}", show_job),
     Screen("POST", "/console/jobs/{job}/cancel", cancel_job, scope="manage", what="job cancelled"),
-    Screen("POST", "/console/jobs/{job}/remove", remove_files, scope="manage", what="files deleted"),
+    Screen(
+        "POST", "/console/jobs/{job}/remove", remove_files, scope="manage", what="files deleted"
+    ),
     Screen("GET", "/console/jobs/{job}/page", show_result),
     Screen("GET", "/console/jobs/{job}/files/{name}", fetch_file, what="file fetched"),
 )

@@ -29,7 +29,16 @@ from lopub.service.campaigns import open_campaign
 from lopub.service.console.binning import binned, can_bin
 from lopub.service.console.desk import Answer, Desk, Screen, page, refused, result_of, to
 from lopub.service.console.drafting import fields_of, read_text, step_of, written
-from lopub.service.console.keeping import EPSILON, PEOPLE, KeptDraft, drop_draft, find_draft, keep_plan, keep_text, set_goal
+from lopub.service.console.keeping import (
+    EPSILON,
+    PEOPLE,
+    KeptDraft,
+    drop_draft,
+    find_draft,
+    keep_plan,
+    keep_text,
+    set_goal,
+)
 from lopub.service.console.naming import finished, names_in
 from lopub.service.console.results import has_result
 from lopub.service.console.visits import Visit
@@ -70,9 +79,13 @@ def _terms_of(text: str) -> tuple[Population, Terms]:
     """The people that forecasts are about, and the terms; made once for a text, so that a slider follows the hand."""
     draft = draft_of(*parsed(text.encode()))
     if draft.mistakes or draft.terms is None:
-        raise CampaignError(f"the draft has mistakes ({len(draft.mistakes)}); mend them under Write first")
+        raise CampaignError(
+            f"the draft has mistakes ({len(draft.mistakes)}); mend them under Write first"
+        )
     if draft.terms.repeat is not None and draft.terms.repeat.is_permanent:
-        raise DomainError("a campaign in mode permanent is made with `lopub campaign make --lifetime-epsilon`, for now")
+        raise DomainError(
+            "a campaign in mode permanent is made with `lopub campaign make --lifetime-epsilon`, for now"
+        )
     domain = domain_of(draft.questions)
     domain.check_questionnaire()
     return Population.like_surveys(domain), draft.terms
@@ -143,7 +156,10 @@ def by_question(domain: Domain, forecast: Forecast) -> list[tuple[str, str, floa
     for one in domain.questions:
         asked = one.question or one.title or one.name
         if isinstance(one, TickList):
-            found += [(asked, one.labels[value], errors[part.name]) for value, part in zip(one.values, one.options, strict=True)]
+            found += [
+                (asked, one.labels[value], errors[part.name])
+                for value, part in zip(one.values, one.options, strict=True)
+            ]
         else:
             found.append((asked, "", errors[one.name]))
     return found
@@ -156,7 +172,10 @@ def _lifetime(terms: Terms, epsilon: str) -> str:
 
 def _curve(best: Outlook, people: int) -> list[tuple[int, float]]:
     """People and expected error of shares."""
-    return [(n, best.shares_at(n)) for n in sorted({max(1, math.ceil(factor * people)) for factor in FACTORS})]
+    return [
+        (n, best.shares_at(n))
+        for n in sorted({max(1, math.ceil(factor * people)) for factor in FACTORS})
+    ]
 
 
 def _tried(text: str, people: int, epsilon: str) -> dict[str, str | int]:
@@ -186,11 +205,24 @@ def advised(text: str, people: int, epsilon: str) -> list[Advised]:
 
     def error_with(position: int, n: int) -> float:
         merged = population.merged(position, n)
-        return ranked(brief_designs(merged.domain.sizes, float(epsilon)), merged, float(epsilon), people=people)[0][1].pairs
+        return ranked(
+            brief_designs(merged.domain.sizes, float(epsilon)),
+            merged,
+            float(epsilon),
+            people=people,
+        )[0][1].pairs
 
     places = {str(field.get("name")): place for place, field in enumerate(fields_of(draft))}
     found = [
-        Advised(names[p], places[names[p]], sizes[p], one.n_candidates, before, one.error, can_bin(draft, names[p]))
+        Advised(
+            names[p],
+            places[names[p]],
+            sizes[p],
+            one.n_candidates,
+            before,
+            one.error,
+            can_bin(draft, names[p]),
+        )
         for one in merges(sizes, before, error_with)
         if names[p := one.position] in places
     ]
@@ -210,16 +242,33 @@ def bin_question(desk: Desk, visit: Visit) -> Answer:
     kept = find_draft(desk.store, visit.at["draft"])
     back = f"/console/drafts/{kept.id}/plan"
     draft = read_text(kept.text)
-    keys = {name: str(field["name"]) for name, field in zip(names_in(draft), fields_of(draft), strict=True)}
+    keys = {
+        name: str(field["name"])
+        for name, field in zip(names_in(draft), fields_of(draft), strict=True)
+    }
     draft = binned(draft, keys.get(visit.form.get("question", ""), ""), visit.number("n", 0))
     if visit.form.get("version") != kept.version:
-        return refused(visit, "the draft was changed meanwhile; look at the plan once more", status=409, back=back)
+        return refused(
+            visit,
+            "the draft was changed meanwhile; look at the plan once more",
+            status=409,
+            back=back,
+        )
     text = written(draft)
     if text == kept.text or draft_of(*parsed(text.encode())).mistakes:
-        return refused(visit, "this question cannot be binned by a button; change its answers under Write", back=back)
+        return refused(
+            visit,
+            "this question cannot be binned by a button; change its answers under Write",
+            back=back,
+        )
     new = keep_text(desk.store, kept, text)
     if new is None:
-        return refused(visit, "the draft was changed meanwhile; look at the plan once more", status=409, back=back)
+        return refused(
+            visit,
+            "the draft was changed meanwhile; look at the plan once more",
+            status=409,
+            back=back,
+        )
     desk.changes.did(kept.id, kept.text, new.version)
     return to(back)
 
@@ -245,7 +294,9 @@ def campaign_of(desk: Desk, kept: KeptDraft) -> Campaign:
             return Campaign.load(result_of(desk, job) / "campaign.json")
     population, terms = _terms_of(text)
     design = forecasts(text, max(terms.reports_together(kept.people), 1), kept.epsilon)[0][0]
-    request = CampaignRequest(epsilon=kept.epsilon, mechanism=design.mechanism, view=design.view, jointly=design.jointly)
+    request = CampaignRequest(
+        epsilon=kept.epsilon, mechanism=design.mechanism, view=design.view, jointly=design.jointly
+    )
     return make_campaign(population.domain, terms, request)
 
 
@@ -258,14 +309,25 @@ def show_preview(desk: Desk, visit: Visit) -> Answer:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}")
     terms = campaign.terms
     lifetime = _lifetime(terms, kept.epsilon)
-    return page(visit, "preview.html", kept=kept, campaign=campaign, title=terms.title or terms.name, lifetime=lifetime)
+    return page(
+        visit,
+        "preview.html",
+        kept=kept,
+        campaign=campaign,
+        title=terms.title or terms.name,
+        lifetime=lifetime,
+    )
 
 
 def show_page(desk: Desk, visit: Visit) -> Answer:
     """The page on which people will take part. It has its questions in itself, keeps nothing, and knows of no collector."""
     campaign = campaign_of(desk, find_draft(desk.store, visit.at["draft"]))
-    questions = f"data:application/json;base64,{base64.b64encode(campaign.canonical_bytes).decode()}"
-    content = contribution_page(campaign, questions=questions, collector="", preview=True, folder=SHARED)
+    questions = (
+        f"data:application/json;base64,{base64.b64encode(campaign.canonical_bytes).decode()}"
+    )
+    content = contribution_page(
+        campaign, questions=questions, collector="", preview=True, folder=SHARED
+    )
     headers = contribution.HEADERS | {"Content-Security-Policy": policy("data:", framed=True)}
     return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
@@ -276,8 +338,12 @@ def open_draft(desk: Desk, visit: Visit) -> Answer:
     try:
         campaign = campaign_of(desk, kept)
         if visit.form.get("campaign", campaign.id) != campaign.id:
-            raise DomainError("the draft was changed after this preview was shown; look at it once more, then open it")
-        entry, _ = open_campaign(desk.store, campaign, grace_days=desk.collector.settings.grace_days)
+            raise DomainError(
+                "the draft was changed after this preview was shown; look at it once more, then open it"
+            )
+        entry, _ = open_campaign(
+            desk.store, campaign, grace_days=desk.collector.settings.grace_days
+        )
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}/preview")
     set_goal(desk.store, entry.number, kept.people)
@@ -292,5 +358,12 @@ SCREENS = (
     Screen("POST", "/console/drafts/{draft}/bin", bin_question, scope="manage"),
     Screen("GET", "/console/drafts/{draft}/preview", show_preview),
     Screen("GET", "/console/drafts/{draft}/page", show_page),
-    Screen("POST", "/console/drafts/{draft}/open", open_draft, scope="manage", what="campaign opened", makes=True),
+    Screen(
+        "POST",
+        "/console/drafts/{draft}/open",
+        open_draft,
+        scope="manage",
+        what="campaign opened",
+        makes=True,
+    ),
 )

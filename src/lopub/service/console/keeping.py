@@ -49,9 +49,13 @@ class Action:
     subject: str
 
 
-def new_draft(store: ReportStore, text: str, *, people: int = PEOPLE, epsilon: str = EPSILON) -> KeptDraft:
+def new_draft(
+    store: ReportStore, text: str, *, people: int = PEOPLE, epsilon: str = EPSILON
+) -> KeptDraft:
     """Keep a text as a new draft."""
-    kept = KeptDraft(id=secrets.token_hex(8), text=text, people=people, epsilon=epsilon, changed=int(time.time()))
+    kept = KeptDraft(
+        id=secrets.token_hex(8), text=text, people=people, epsilon=epsilon, changed=int(time.time())
+    )
     with store.writing() as connection:
         if connection.execute(select(func.count()).select_from(drafts)).scalar_one() >= MOST_DRAFTS:
             raise DomainError(f"there are {MOST_DRAFTS:,} drafts already; delete some")
@@ -73,7 +77,12 @@ def find_draft(store: ReportStore, draft_id: str) -> KeptDraft:
 def all_drafts(store: ReportStore) -> list[KeptDraft]:
     """Every draft, the last changed first."""
     with store.reading() as connection:
-        return [_draft(row) for row in connection.execute(select(drafts).order_by(drafts.c.changed.desc(), drafts.c.id))]
+        return [
+            _draft(row)
+            for row in connection.execute(
+                select(drafts).order_by(drafts.c.changed.desc(), drafts.c.id)
+            )
+        ]
 
 
 def keep_plan(store: ReportStore, draft_id: str, *, people: int, epsilon: str) -> None:
@@ -88,7 +97,9 @@ def keep_text(store: ReportStore, kept: KeptDraft, text: str) -> KeptDraft | Non
     new = replace(kept, text=text, changed=int(time.time()))
     as_found = (drafts.c.id == kept.id, drafts.c.text == kept.text)
     with store.writing() as connection:
-        n = connection.execute(update(drafts).where(*as_found).values(text=text, changed=new.changed)).rowcount
+        n = connection.execute(
+            update(drafts).where(*as_found).values(text=text, changed=new.changed)
+        ).rowcount
     return new if n else None
 
 
@@ -101,27 +112,39 @@ def drop_draft(store: ReportStore, draft_id: str) -> None:
 def set_goal(store: ReportStore, number: int, people: int) -> None:
     """Write down for how many people a campaign was planned."""
     with store.writing() as connection:
-        connection.execute(store.upsert(goals).values(campaign=number, people=people).on_conflict_do_nothing())
+        connection.execute(
+            store.upsert(goals).values(campaign=number, people=people).on_conflict_do_nothing()
+        )
 
 
 def goal_of(store: ReportStore, number: int) -> int | None:
     """For how many people a campaign was planned; None where nobody said."""
     with store.reading() as connection:
-        return connection.execute(select(goals.c.people).where(goals.c.campaign == number)).scalar_one_or_none()
+        return connection.execute(
+            select(goals.c.people).where(goals.c.campaign == number)
+        ).scalar_one_or_none()
 
 
 def record(store: ReportStore, who: str, what: str, subject: str = "") -> None:
     """Write down that something was done."""
     with store.writing() as connection:
-        connection.execute(insert(audit).values(time=int(time.time()), who=who, what=what[:40], subject=subject[:64]))
+        connection.execute(
+            insert(audit).values(
+                time=int(time.time()), who=who, what=what[:40], subject=subject[:64]
+            )
+        )
 
 
 def actions(store: ReportStore) -> list[Action]:
     """What was done last, the newest first."""
     with store.reading() as connection:
-        rows = connection.execute(select(audit).order_by(audit.c.number.desc()).limit(SHOWN_ACTIONS)).all()
+        rows = connection.execute(
+            select(audit).order_by(audit.c.number.desc()).limit(SHOWN_ACTIONS)
+        ).all()
     return [Action(time=row.time, who=row.who, what=row.what, subject=row.subject) for row in rows]
 
 
 def _draft(row: Row[Any]) -> KeptDraft:
-    return KeptDraft(id=row.id, text=row.text, people=row.people, epsilon=row.epsilon, changed=row.changed)
+    return KeptDraft(
+        id=row.id, text=row.text, people=row.people, epsilon=row.epsilon, changed=row.changed
+    )

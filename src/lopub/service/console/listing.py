@@ -34,12 +34,20 @@ def state_of(entry: Entry, published: set[str]) -> str:
         return "deleted"
     if entry.closed is not None:
         return "published" if entry.campaign.id in published else "closed"
-    return "planned" if schedule is not None and str(schedule.opens) > str(day_of(entry.clock())) else "open"
+    return (
+        "planned"
+        if schedule is not None and str(schedule.opens) > str(day_of(entry.clock()))
+        else "open"
+    )
 
 
 def _campaign(entry: Entry, published: set[str]) -> Row:
     terms = entry.campaign.terms
-    last = terms.schedule.closes if terms.schedule is not None and entry.closed_by_hand is None else entry.closed_on
+    last = (
+        terms.schedule.closes
+        if terms.schedule is not None and entry.closed_by_hand is None
+        else entry.closed_on
+    )
     return Row(
         id=entry.campaign.id,
         title=terms.title or terms.name,
@@ -57,7 +65,14 @@ def _draft(kept: KeptDraft) -> Row:
         draft = {}
     title = next(iter(in_languages(draft.get("title"), languages_in(draft)).values()), "")
     name = str(draft.get("name", ""))
-    return Row(id=kept.id, title=title or name, name=name, state="draft", closes="", address=f"/console/drafts/{kept.id}")
+    return Row(
+        id=kept.id,
+        title=title or name,
+        name=name,
+        state="draft",
+        closes="",
+        address=f"/console/drafts/{kept.id}",
+    )
 
 
 def show_list(desk: Desk, visit: Visit) -> Answer:
@@ -65,19 +80,40 @@ def show_list(desk: Desk, visit: Visit) -> Answer:
     published = subjects_done(desk.store, "publish")
     rows = [_draft(kept) for kept in all_drafts(desk.store)]
     rows += [_campaign(entry, published) for entry in all_campaigns(desk.store)]
-    n_all, word, state = len(rows), visit.query.get("q", "").strip().casefold(), visit.query.get("state", "")
-    rows = [row for row in rows if word in f"{row.title} {row.name} {row.id}".casefold() and state in ("", row.state)]
+    n_all, word, state = (
+        len(rows),
+        visit.query.get("q", "").strip().casefold(),
+        visit.query.get("state", ""),
+    )
+    rows = [
+        row
+        for row in rows
+        if word in f"{row.title} {row.name} {row.id}".casefold() and state in ("", row.state)
+    ]
     n_pages = max(1, -(-len(rows) // A_PAGE))
     number = min(max(visit.number("page", 1), 1), n_pages)
     shown = rows[(number - 1) * A_PAGE : number * A_PAGE]
     counts = {"n_all": n_all, "n_found": len(rows), "number": number, "n_pages": n_pages}
-    return page(visit, "list.html", rows=shown, counts=counts, states=STATES, word=visit.query.get("q", ""), state=state)
+    return page(
+        visit,
+        "list.html",
+        rows=shown,
+        counts=counts,
+        states=STATES,
+        word=visit.query.get("q", ""),
+        state=state,
+    )
 
 
 def show_log(desk: Desk, visit: Visit) -> Answer:
     """What stewards did, and the jobs that were asked for."""
-    titles = {entry.campaign.id: entry.campaign.terms.title or entry.campaign.terms.name for entry in all_campaigns(desk.store)}
-    return page(visit, "log.html", actions=actions(desk.store), jobs=jobs_of(desk.store), titles=titles)
+    titles = {
+        entry.campaign.id: entry.campaign.terms.title or entry.campaign.terms.name
+        for entry in all_campaigns(desk.store)
+    }
+    return page(
+        visit, "log.html", actions=actions(desk.store), jobs=jobs_of(desk.store), titles=titles
+    )
 
 
 SCREENS = (Screen("GET", "/console", show_list), Screen("GET", "/console/log", show_log))

@@ -25,7 +25,11 @@ def is_automatic(name: str) -> bool:
 
 def free_name(number: int, taken: Collection[str]) -> str:
     """A name for a question that nobody has named."""
-    return next(name for n in range(number, number + len(taken) + 1) if (name := f"question-{n}") not in taken)
+    return next(
+        name
+        for n in range(number, number + len(taken) + 1)
+        if (name := f"question-{n}") not in taken
+    )
 
 
 def names_in(draft: Object) -> list[str]:
@@ -63,11 +67,14 @@ def finished(text: str) -> str:
     if not called:
         return text
     fields = [
-        _renamed(field, called) | {"name": called.get(name, name)} for name, field in zip(old, fields_of(draft), strict=True)
+        _renamed(field, called) | {"name": called.get(name, name)}
+        for name, field in zip(old, fields_of(draft), strict=True)
     ]
     new = draft | {"schema": {"fields": cast(Json, fields)}}
     if isinstance(translations := draft.get("translations"), dict):
-        new["translations"] = {tag: _keys_renamed(texts, called) for tag, texts in translations.items()}
+        new["translations"] = {
+            tag: _keys_renamed(texts, called) for tag, texts in translations.items()
+        }
     return written(new)
 
 
@@ -80,7 +87,10 @@ def _rule(rule: Json, called: Mapping[str, str]) -> Json:
         return [_rule(part, called) for part in rule]
     if not isinstance(rule, dict):
         return rule
-    return {key: called.get(str(value), value) if key == "field" else _rule(value, called) for key, value in rule.items()}
+    return {
+        key: called.get(str(value), value) if key == "field" else _rule(value, called)
+        for key, value in rule.items()
+    }
 
 
 def _keys_renamed(texts: Json, called: Mapping[str, str]) -> Json:
@@ -88,6 +98,8 @@ def _keys_renamed(texts: Json, called: Mapping[str, str]) -> Json:
     if not isinstance(texts, dict):
         return texts
     return {
-        kind: {called.get(name, name): text for name, text in by_name.items()} if isinstance(by_name, dict) else by_name
+        kind: {called.get(name, name): text for name, text in by_name.items()}
+        if isinstance(by_name, dict)
+        else by_name
         for kind, by_name in texts.items()
     }

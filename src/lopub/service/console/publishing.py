@@ -41,7 +41,10 @@ def show_publish(desk: Desk, visit: Visit) -> Answer:
         visit,
         "publish.html",
         entry=entry,
-        jobs=[(job, _round_of(job.choices)) for job in jobs_of(desk.store, entry.campaign.id, kind="publish", most=10)],
+        jobs=[
+            (job, _round_of(job.choices))
+            for job in jobs_of(desk.store, entry.campaign.id, kind="publish", most=10)
+        ],
         state=state_of(entry, subjects_done(desk.store, "publish")),
         structures=STRUCTURES,
         methods=METHODS,
@@ -64,7 +67,9 @@ def start_publish(desk: Desk, visit: Visit) -> Answer:
     try:
         chosen = _round(desk, visit, entry)
         if not entry.is_final(chosen.get("round")):
-            raise DomainError("close the campaign first: what comes in later would not be in the publication")
+            raise DomainError(
+                "close the campaign first: what comes in later would not be in the publication"
+            )
         tally(desk.store, entry)
         settings = _settings(visit)
         PublishSettings(**settings)  # checks itself
@@ -110,5 +115,11 @@ def _margin(visit: Visit) -> dict[str, str]:
 
 SCREENS = (
     Screen("GET", "/console/campaigns/{id}/publish", show_publish),
-    Screen("POST", "/console/campaigns/{id}/publish", start_publish, scope="manage", what="publication asked for"),
+    Screen(
+        "POST",
+        "/console/campaigns/{id}/publish",
+        start_publish,
+        scope="manage",
+        what="publication asked for",
+    ),
 )

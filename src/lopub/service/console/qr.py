@@ -35,7 +35,11 @@ def qr_svg(text: str, label: str) -> str:
 
     modules = qr_modules(text)
     size = len(modules) + 2 * QUIET
-    path = "".join(f"M{x + QUIET} {y + QUIET}h{n}v1h-{n}z" for y, row in enumerate(modules) for x, n in _runs(row))
+    path = "".join(
+        f"M{x + QUIET} {y + QUIET}h{n}v1h-{n}z"
+        for y, row in enumerate(modules)
+        for x, n in _runs(row)
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}" role="img" aria-label="{escape(label)}" class="qr"'
         f' shape-rendering="crispEdges"><rect width="{size}" height="{size}" fill="#fff"/><path d="{path}" fill="#000"/></svg>'
@@ -76,7 +80,9 @@ def _version(n_bytes: int) -> int:
     for version in range(1, len(BLOCKS) + 1):
         if 4 + (8 if version < 10 else 16) + 8 * n_bytes <= 8 * _n_data(version):
             return version
-    raise DomainError(f"a QR code here holds at most {_n_data(len(BLOCKS)) - 3} bytes, got {n_bytes}")
+    raise DomainError(
+        f"a QR code here holds at most {_n_data(len(BLOCKS)) - 3} bytes, got {n_bytes}"
+    )
 
 
 def _n_raw(version: int) -> int:
@@ -134,7 +140,10 @@ def _divisor(degree: int) -> list[int]:
     """The generator of a Reed-Solomon code, without its leading 1."""
     result, root = [0] * (degree - 1) + [1], 1
     for _ in range(degree):
-        result = [_times(one, root) ^ (result[i + 1] if i + 1 < degree else 0) for i, one in enumerate(result)]
+        result = [
+            _times(one, root) ^ (result[i + 1] if i + 1 < degree else 0)
+            for i, one in enumerate(result)
+        ]
         root = _times(root, 2)
     return result
 
@@ -256,10 +265,18 @@ def _penalty(modules: Modules) -> int:
     columns = ["".join(column) for column in zip(*rows, strict=True)]
     score = 0
     for line in (*rows, *columns):
-        score += sum(n - 2 for n in map(len, line.replace("01", "0 1").replace("10", "1 0").split()) if n >= 5)
+        score += sum(
+            n - 2
+            for n in map(len, line.replace("01", "0 1").replace("10", "1 0").split())
+            if n >= 5
+        )
         padded = f"0000{line}0000"
-        score += 40 * sum(padded.startswith(("00001011101", "10111010000"), i) for i in range(len(padded)))
+        score += 40 * sum(
+            padded.startswith(("00001011101", "10111010000"), i) for i in range(len(padded))
+        )
     for upper, lower in pairwise(rows):
-        score += 3 * sum(len({upper[i], upper[i + 1], lower[i], lower[i + 1]}) == 1 for i in range(size - 1))
+        score += 3 * sum(
+            len({upper[i], upper[i + 1], lower[i], lower[i + 1]}) == 1 for i in range(size - 1)
+        )
     dark = sum(row.count("1") for row in rows)
     return score + 10 * (abs(20 * dark - 10 * size * size) // (size * size))

@@ -70,7 +70,9 @@ def watched(desk: Desk, entry: Entry) -> Watched | None:
         goal=goal,
         goal_error=None if goal is None else at.shares_at(goal),
         days_left=None if goal is None or terms.repeat else _days_left(found, goal, entry.clock()),
-        look=None if terms.repeat or entry.erased is not None else desk.lookout.at(desk.store, entry, found.n_reports),
+        look=None
+        if terms.repeat or entry.erased is not None
+        else desk.lookout.at(desk.store, entry, found.n_reports),
     )
 
 
@@ -123,7 +125,9 @@ def show_watch(desk: Desk, visit: Visit) -> Answer:
         entry = desk.entry(visit)
         found = watched(desk, entry)
         chart = "" if found is None else bars(found.days)
-        return rendered(visit, "watch.html", **_context(desk, visit, entry), watched=found, chart=chart)
+        return rendered(
+            visit, "watch.html", **_context(desk, visit, entry), watched=found, chart=chart
+        )
 
     return html(desk.moments.of(_moment(visit), made))
 
@@ -141,7 +145,12 @@ def _moment(visit: Visit) -> tuple[str, str]:
 def show_poster(desk: Desk, visit: Visit) -> Answer:
     """A sheet to print and put up."""
     context = _context(desk, visit, desk.entry(visit))
-    return page(visit, "poster.html", **context, code=qr_svg(str(context["address"]), str(context["address"])))
+    return page(
+        visit,
+        "poster.html",
+        **context,
+        code=qr_svg(str(context["address"]), str(context["address"])),
+    )
 
 
 def answer(desk: Desk, visit: Visit) -> Answer:
@@ -152,7 +161,11 @@ def answer(desk: Desk, visit: Visit) -> Answer:
         return refused(visit, "only in a demo do made-up people answer", status=403, back=back)
     people = visit.number("people", 0)
     if not 1 <= people <= MOST_MADE_UP:
-        return refused(visit, f"say how many people answer: a whole number from 1 to {MOST_MADE_UP:,}", back=back)
+        return refused(
+            visit,
+            f"say how many people answer: a whole number from 1 to {MOST_MADE_UP:,}",
+            back=back,
+        )
     choices = {"people": people, "seed": secrets.randbelow(2**31)}
     return to(f"/console/jobs/{ask(desk.store, 'answer', entry.campaign.id, choices).number}")
 
@@ -162,7 +175,11 @@ def close(desk: Desk, visit: Visit) -> Answer:
     entry = desk.entry(visit)
     back = f"/console/campaigns/{entry.campaign.id}"
     if not is_typed(visit.form.get("typed", ""), entry.campaign.id):
-        return refused(visit, "the campaign stays open: type at least the first 8 digits of its id to close it", back=back)
+        return refused(
+            visit,
+            "the campaign stays open: type at least the first 8 digits of its id to close it",
+            back=back,
+        )
     desk.collector.remember(close_campaign(desk.store, entry.campaign.id))
     return to(back)
 
@@ -177,6 +194,12 @@ SCREENS = (
     Screen("GET", "/console/campaigns/{id}", show_campaign),
     Screen("GET", "/console/campaigns/{id}/watch", show_watch, at_hand=watch_at_hand),
     Screen("GET", "/console/campaigns/{id}/poster", show_poster),
-    Screen("POST", "/console/campaigns/{id}/answer", answer, scope="manage", what="made-up people asked"),
+    Screen(
+        "POST",
+        "/console/campaigns/{id}/answer",
+        answer,
+        scope="manage",
+        what="made-up people asked",
+    ),
     Screen("POST", "/console/campaigns/{id}/close", close, scope="manage", what="campaign closed"),
 )

@@ -19,7 +19,9 @@ _FIGURE = re.compile(r"\d[\d,]*(\.\d+)?")
 @cache
 def sayings(language: str) -> dict[str, str]:
     """What is said -> the same in a language."""
-    found: dict[str, str] = json.loads((WORDS / f"said.{language}.json").read_text(encoding="utf-8"))
+    found: dict[str, str] = json.loads(
+        (WORDS / f"said.{language}.json").read_text(encoding="utf-8")
+    )
     return found
 
 
@@ -27,7 +29,10 @@ def sayings(language: str) -> dict[str, str]:
 def _patterns(language: str) -> list[tuple[re.Pattern[str], str]]:
     """Those with the most words of their own first, so that one that is a part of another is tried after it."""
     known = sorted(sayings(language).items(), key=lambda one: -len(one[0].replace(BLANK, "")))
-    return [(re.compile("(.+?)".join(map(re.escape, text.split(BLANK))), re.DOTALL), other) for text, other in known]
+    return [
+        (re.compile("(.+?)".join(map(re.escape, text.split(BLANK))), re.DOTALL), other)
+        for text, other in known
+    ]
 
 
 def told(text: str, language: str) -> str | None:

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 from lopub.contract.canonical import Json
 from lopub.forecast.shorthand import Object
-from lopub.service.console.drafting import COMPARISONS, Maybe, fields_of, in_languages, languages_in, members_of
+from lopub.service.console.drafting import (
+    COMPARISONS,
+    Maybe,
+    fields_of,
+    in_languages,
+    languages_in,
+    members_of,
+)
 from lopub.service.console.naming import is_automatic, names_in
 
 
@@ -37,7 +44,9 @@ class QuestionForm:
 
 def plain_terms(draft: Object) -> dict[str, str]:
     """The terms that are no texts for people, as their controls show them."""
-    terms = {key: str(draft.get(key, "")) for key in ("name", "min_reports", "retention_days", "licence")}
+    terms = {
+        key: str(draft.get(key, "")) for key in ("name", "min_reports", "retention_days", "licence")
+    }
     schedule = members_of(draft.get("schedule"))
     return terms | {key: str(schedule.get(key, "")) for key in ("opens", "closes")}
 
@@ -46,10 +55,14 @@ def shown(draft: Object) -> list[QuestionForm]:
     """Every question as a form shows it."""
     languages, fields, called = languages_in(draft), fields_of(draft), names_in(draft)
     keys = [str(field.get("name", "")) for field in fields]
-    return [_shown(place, field, languages, keys, called[place]) for place, field in enumerate(fields)]
+    return [
+        _shown(place, field, languages, keys, called[place]) for place, field in enumerate(fields)
+    ]
 
 
-def _shown(place: int, field: Object, languages: list[str], keys: list[str], called: str) -> QuestionForm:
+def _shown(
+    place: int, field: Object, languages: list[str], keys: list[str], called: str
+) -> QuestionForm:
     constraints, bins = members_of(field.get("constraints")), members_of(field.get("bins"))
     edges = bins.get("edges")
     return QuestionForm(
@@ -62,7 +75,9 @@ def _shown(place: int, field: Object, languages: list[str], keys: list[str], cal
         is_required=constraints.get("required", True) is not False,
         is_ordered=field.get("categoriesOrdered") is True,
         categories=_lines(field.get("categories", constraints.get("enum")), languages),
-        other=in_languages("Other" if field.get("other") is True else field.get("other"), languages),
+        other=in_languages(
+            "Other" if field.get("other") is True else field.get("other"), languages
+        ),
         minimum=str(constraints.get("minimum", "")),
         maximum=str(constraints.get("maximum", "")),
         bins={key: str(bins.get(key, "")) for key in ("count", "from", "to", "open")}
@@ -93,8 +108,18 @@ def _rule(rule: Maybe, before: list[str]) -> dict[str, str]:
         ((comparison, value),) = [(key, value) for key, value in rule.items() if key != "field"]
         if comparison in COMPARISONS:
             shown = ", ".join(map(_plain, value)) if isinstance(value, list) else _plain(value)
-            return {"place": str(before.index(str(rule["field"]))), "comparison": comparison, "value": shown, "json": ""}
-    return {"place": "", "comparison": "equals", "value": "", "json": json.dumps(rule, ensure_ascii=False) if rule else ""}
+            return {
+                "place": str(before.index(str(rule["field"]))),
+                "comparison": comparison,
+                "value": shown,
+                "json": "",
+            }
+    return {
+        "place": "",
+        "comparison": "equals",
+        "value": "",
+        "json": json.dumps(rule, ensure_ascii=False) if rule else "",
+    }
 
 
 def _plain(value: Json) -> str:

@@ -41,7 +41,14 @@ def _grant_at_hand(desk: Desk, token: str) -> Grant | None:
 
 
 def _asked(desk: Desk, visit: Visit, back: str, *, status: int = 200, problem: str = "") -> Answer:
-    return page(visit, "sign_in.html", status=status, problem=problem, is_demo=desk.is_demo, back=place_within(back))
+    return page(
+        visit,
+        "sign_in.html",
+        status=status,
+        problem=problem,
+        is_demo=desk.is_demo,
+        back=place_within(back),
+    )
 
 
 def sign_out(desk: Desk, visit: Visit) -> Answer:
@@ -62,7 +69,15 @@ def choose_language(desk: Desk, visit: Visit) -> Answer:
 
 
 def _set(answer: Response, name: str, value: str, seconds: int, *, secure: bool) -> None:
-    answer.set_cookie(name, value, max_age=seconds, path="/console", httponly=True, samesite="strict", secure=secure)
+    answer.set_cookie(
+        name,
+        value,
+        max_age=seconds,
+        path="/console",
+        httponly=True,
+        samesite="strict",
+        secure=secure,
+    )
 
 
 SCREENS = (

@@ -77,7 +77,9 @@ class Visit:
 def place_within(text: str) -> str:
     """An address as it is where it lies within the console, and otherwise the console's first page: whoever makes a link must not
     be able to send people elsewhere."""
-    is_place = len(text) <= LONGEST_PLACE and _PLACE.fullmatch(text) and ".." not in text.partition("?")[0]
+    is_place = (
+        len(text) <= LONGEST_PLACE and _PLACE.fullmatch(text) and ".." not in text.partition("?")[0]
+    )
     return text if is_place else "/console"
 
 
@@ -100,7 +102,10 @@ def _path_of(address: str) -> str:
 def languages_of(request: Request) -> tuple[str, ...]:
     """Those that the reader chose, or that the browser asks for."""
     chosen = request.cookies.get(LANGUAGE_COOKIE, "")
-    asked = [part.partition(";")[0].strip() for part in request.headers.get("accept-language", "").split(",")]
+    asked = [
+        part.partition(";")[0].strip()
+        for part in request.headers.get("accept-language", "").split(",")
+    ]
     return tuple(tag for tag in (chosen, *asked) if _TAG.fullmatch(tag))
 
 
@@ -110,13 +115,21 @@ async def form_of(request: Request, *, seconds: float) -> tuple[dict[str, str], 
     if media_type_of(request.scope) == "multipart/form-data":
         return _parts(request.headers["content-type"], body)
     try:
-        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")), {}
+        return dict(
+            parse_qsl(
+                body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict"
+            )
+        ), {}
     except ValueError:
         raise DomainError("the form cannot be read") from None
 
 
 def _parts(content_type: str, body: bytes) -> tuple[dict[str, str], dict[str, Upload]]:
-    head = b"Content-Type: " + content_type.encode("latin-1", "replace").replace(b"\n", b"").replace(b"\r", b"") + b"\r\n\r\n"
+    head = (
+        b"Content-Type: "
+        + content_type.encode("latin-1", "replace").replace(b"\n", b"").replace(b"\r", b"")
+        + b"\r\n\r\n"
+    )
     message = BytesParser(policy=HTTP).parsebytes(head + body)
     form: dict[str, str] = {}
     files: dict[str, Upload] = {}

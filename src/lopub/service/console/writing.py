@@ -57,7 +57,13 @@ def _placed(remarks: list[Mistake] | tuple[Mistake, ...]) -> dict[str, list[str]
     found: dict[str, list[str]] = defaultdict(list)
     for one in remarks:
         path = one.path
-        place = f"q{path[2]}" if path[:2] == ("schema", "fields") and len(path) > 2 else str(path[0]) if path else ""
+        place = (
+            f"q{path[2]}"
+            if path[:2] == ("schema", "fields") and len(path) > 2
+            else str(path[0])
+            if path
+            else ""
+        )
         found[place if place.startswith("q") or place in TERMS else ""].append(one.text)
     return dict(found)
 
@@ -74,7 +80,9 @@ def begin(desk: Desk, visit: Visit) -> Answer:
         if visit.form.get("from") == "file" or upload is not None:
             text = _uploaded(upload)
         elif visit.form.get("from") == "example":
-            text = drafting.written(drafting.read_text(template("example", day_of(desk.store.today()))))
+            text = drafting.written(
+                drafting.read_text(template("example", day_of(desk.store.today())))
+            )
         else:
             text = drafting.written(drafting.blank("survey", page_language(visit.languages)))
         return to(f"/console/drafts/{new_draft(desk.store, text).id}")
@@ -91,7 +99,11 @@ def _uploaded(upload: Upload | None) -> str:
     if not upload.content.startswith(b"PK"):
         value, _ = parsed(upload.content)
         draft = value if isinstance(value, dict) else {}
-        for member in ("format", "mechanism", "privacy"):  # a finished campaign becomes a draft of the same questions
+        for member in (
+            "format",
+            "mechanism",
+            "privacy",
+        ):  # a finished campaign becomes a draft of the same questions
             draft.pop(member, None)
         return drafting.written(draft)
     with tempfile.TemporaryDirectory() as directory:
@@ -119,7 +131,13 @@ def fetch_draft(desk: Desk, visit: Visit) -> Answer:
 
 
 def _shown(
-    desk: Desk, visit: Visit, kept: KeptDraft, template: str = "write.html", *, is_stale: bool = False, was: Object | None = None
+    desk: Desk,
+    visit: Visit,
+    kept: KeptDraft,
+    template: str = "write.html",
+    *,
+    is_stale: bool = False,
+    was: Object | None = None,
 ) -> Answer:
     """was: the draft before it was saved, whose controls a page still shows."""
     draft = drafting.read_text(kept.text)
@@ -149,13 +167,17 @@ def _shown(
 def _is_current(desk: Desk, visit: Visit, kept: KeptDraft) -> bool:
     """Whether a form was made of the draft as it is, or it was the form's own tab that changed it since."""
     version = visit.form.get("version", kept.version)
-    return version == kept.version or desk.changes.is_own(kept.id, visit.form.get("tab", ""), kept.version)
+    return version == kept.version or desk.changes.is_own(
+        kept.id, visit.form.get("tab", ""), kept.version
+    )
 
 
 def save_draft(desk: Desk, visit: Visit) -> Answer:
     """Keep what the form says, then do what its button says. Nobody overwrites what another tab has saved."""
     kept = find_draft(desk.store, visit.at["draft"])
-    action = "" if visit.is_part else visit.form.get("do", "")  # a save by itself presses no button, wherever the focus is
+    action = (
+        "" if visit.is_part else visit.form.get("do", "")
+    )  # a save by itself presses no button, wherever the focus is
     if action == "copy" or not _is_current(desk, visit, kept):
         return _apart(desk, visit, kept)
     old, today = drafting.read_text(kept.text), day_of(desk.store.today())
@@ -172,7 +194,9 @@ def save_draft(desk: Desk, visit: Visit) -> Answer:
         desk.changes.did(kept.id, before, new.version)
     if visit.is_part:
         return _shown(desk, visit, new, "remarks.html", was=old)
-    return to(drafting.step_of(kept.id, action, here="write") + ("" if place is None else f"#q{place}"))
+    return to(
+        drafting.step_of(kept.id, action, here="write") + ("" if place is None else f"#q{place}")
+    )
 
 
 def _apart(desk: Desk, visit: Visit, kept: KeptDraft) -> Answer:
@@ -180,7 +204,12 @@ def _apart(desk: Desk, visit: Visit, kept: KeptDraft) -> Answer:
     if visit.is_part:
         return _shown(desk, visit, kept, "remarks.html", is_stale=True)
     today = day_of(desk.store.today())
-    draft = edited(aligned(drafting.read_text(kept.text), visit.form), visit.form, today, desk.changes.earlier(kept.id))
+    draft = edited(
+        aligned(drafting.read_text(kept.text), visit.form),
+        visit.form,
+        today,
+        desk.changes.earlier(kept.id),
+    )
     copy = new_draft(desk.store, drafting.written(draft), people=kept.people, epsilon=kept.epsilon)
     return page(visit, "apart.html", status=409, kept=kept, copy=copy)
 
@@ -205,7 +234,11 @@ def undo(desk: Desk, visit: Visit) -> Answer:
     kept = find_draft(desk.store, visit.at["draft"])
     before = desk.changes.before(kept.id, kept.version)
     if before is None or keep_text(desk.store, kept, before) is None:
-        return refused(visit, "the draft was changed since; there is nothing to take back", back=f"/console/drafts/{kept.id}")
+        return refused(
+            visit,
+            "the draft was changed since; there is nothing to take back",
+            back=f"/console/drafts/{kept.id}",
+        )
     desk.changes.undone(kept.id)
     return to(f"/console/drafts/{kept.id}{'/plan' if visit.form.get('from') == 'plan' else ''}")
 
@@ -214,7 +247,11 @@ def drop(desk: Desk, visit: Visit) -> Answer:
     """Delete a draft, which cannot be undone: so somebody says that it is meant."""
     kept = find_draft(desk.store, visit.at["draft"])
     if "sure" not in visit.form:
-        return refused(visit, "the draft stays: tick that it is to be deleted for good", back=f"/console/drafts/{kept.id}")
+        return refused(
+            visit,
+            "the draft stays: tick that it is to be deleted for good",
+            back=f"/console/drafts/{kept.id}",
+        )
     drop_draft(desk.store, kept.id)
     return to("/console")
 

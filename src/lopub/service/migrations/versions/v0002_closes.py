@@ -18,9 +18,13 @@ def upgrade() -> None:
     op.add_column("campaigns", sqlalchemy.Column("closes", sqlalchemy.Integer))
     connection = op.get_bind()
     campaigns = sqlalchemy.table("campaigns", *map(sqlalchemy.column, ("number", "body", "closes")))
-    for number, body in connection.execute(sqlalchemy.select(campaigns.c.number, campaigns.c.body)).all():
+    for number, body in connection.execute(
+        sqlalchemy.select(campaigns.c.number, campaigns.c.body)
+    ).all():
         schedule = json.loads(bytes(body)).get("schedule")
         if schedule:
             last = (date.fromisoformat(schedule["closes"]) - date(1970, 1, 1)).days + GRACE_DAYS
             closes = min(last, (date.max - date(1970, 1, 1)).days)
-            connection.execute(campaigns.update().where(campaigns.c.number == number).values(closes=closes))
+            connection.execute(
+                campaigns.update().where(campaigns.c.number == number).values(closes=closes)
+            )

@@ -51,12 +51,12 @@ unit: $(VENV)/.dev clients/js/node_modules/.ready # on two cores, a third worker
 	$(BIN)/pytest -n 3 --dist worksteal
 
 test-full: $(VENV)/.dev
-	LOPUB_FULL=1 $(BIN)/pytest tests/service/test_service_endurance.py tests/service/test_service_hostile.py tests/service/test_service_overload.py \
-		tests/service/test_service_store_gone.py tests/service/test_service_power.py tests/service/test_service_upgrade.py \
-		tests/service/test_service_fuzz.py tests/service/test_service_agreement.py tests/jobs \
-		tests/service/test_service_console_browser.py tests/service/test_service_console_fuzz.py \
-		tests/service/test_service_canary.py tests/service/test_service_machine.py tests/service/test_sending_collector.py \
-		tests/forecast/test_alarms.py tests/cli/test_cli_killed.py tests/cli/test_cli_ending.py tests/clients tests/evaluation/audit
+	LOPUB_FULL=1 $(BIN)/pytest tests/collector/test_collector_endurance.py tests/collector/test_collector_hostile.py tests/collector/test_collector_overload.py \
+		tests/collector/test_collector_store_gone.py tests/collector/test_collector_power.py tests/collector/test_collector_upgrade.py \
+		tests/collector/test_collector_fuzz.py tests/collector/test_collector_agreement.py tests/jobs \
+		tests/console/test_console_browser.py tests/console/test_console_fuzz.py \
+		tests/collector/test_collector_canary.py tests/collector/test_collector_machine.py tests/collector/test_sending_collector.py \
+		tests/planning/test_alarms.py tests/cli/test_cli_killed.py tests/cli/test_cli_ending.py tests/browser_client tests/evaluation/audit
 	$(BIN)/python -m pip install --quiet --editable ".[fuzz]" && $(BIN)/python tests/fuzzing.py all
 	$(BIN)/python tests/lowest_versions.py
 
@@ -82,7 +82,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/console.py cancels
 
 reproduction: $(VENV)/.dev
-	$(BIN)/lopub reproduce -o docs --force
+	$(BIN)/python -m reproduction -o docs --force
 
 golden: $(VENV)/.dev
 	$(BIN)/python tests/golden/make_vectors.py

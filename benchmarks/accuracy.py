@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from lopub import CampaignRequest, Dataset, Terms, make_campaign, simulate
-from lopub.collection.catalogue import public_table
-from lopub.inference import Study
+from lopub.queries import Study
+from lopub.reports.catalogue import public_table
 
 SEEDS = (1, 2, 3)
 RESULTS = Path(__file__).parent / "results" / "accuracy.csv"

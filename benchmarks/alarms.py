@@ -30,8 +30,8 @@ from lopub import (
     Terms,
     make_campaign,
 )
-from lopub.contract.report import pack
-from lopub.forecast.alarms import alarms_of
+from lopub.campaign.report import pack
+from lopub.planning.alarms import alarms_of
 from poisoning import aimed_output
 
 RESULTS = Path(__file__).parent / "results" / "alarms.csv"

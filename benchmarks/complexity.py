@@ -26,7 +26,7 @@ from lopub import (
     make_campaign,
     simulate,
 )
-from lopub.inference import Study
+from lopub.queries import Study
 
 METHODS = ("em", "shrunk", "moments", "lasso", "hybrid")
 N_REPORTS = (5_000, 20_000, 50_000, 100_000, 200_000)

@@ -32,14 +32,14 @@ from sqlalchemy import func, select
 
 from consoles import Console, running_console  # tests/consoles.py
 from lopub import Campaign, Client, Domain, IntegerRange, MemoryStore, Terms
-from lopub.contract.report import Report
-from lopub.forecast.draft_template import template
-from lopub.forecast.request import CampaignRequest, make_campaign
-from lopub.service.campaigns import close_campaign, open_campaign
-from lopub.service.database import store_at
-from lopub.service.queue import State, ask, cancel, find_job
-from lopub.service.rows import tallies
-from lopub.service.store import ReportStore, StoredReport, Submission
+from lopub.campaign.report import Report
+from lopub.collector.campaigns import close_campaign, open_campaign
+from lopub.collector.database import store_at
+from lopub.collector.queue import State, ask, cancel, find_job
+from lopub.collector.rows import tallies
+from lopub.collector.store import ReportStore, StoredReport, Submission
+from lopub.planning.request import CampaignRequest, make_campaign
+from lopub.questionnaire.draft_template import template
 from service import Answers, addresses, campaign, load
 
 RESULTS = Path(__file__).parent / "results" / "console.csv"

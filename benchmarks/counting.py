@@ -21,13 +21,13 @@ ASKED, MOST_MB = 8, 600
 RESULTS = Path(__file__).parent / "results" / "counting.csv"
 STREAMED = """
 from pathlib import Path
-from lopub.collection.engines import FileSource, LocalEngine, count_source
+from lopub.reports.engines import FileSource, LocalEngine, count_source
 def counted(path): return count_source(FileSource([Path(path)]), LocalEngine({n_workers}))
 """
 WHOLE = """
 try:
-    from lopub.collection.batch import ReportBatch
-    from lopub.collection.counts import count
+    from lopub.reports.batch import ReportBatch
+    from lopub.reports.counts import count
 except ImportError:  # an older floor plan
     from lopub.batch import ReportBatch
     from lopub.counts import count

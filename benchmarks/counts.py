@@ -14,10 +14,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lopub import CampaignRequest, Dataset, ReportBatch, Terms, make_campaign
-from lopub.collection.catalogue import public_table
-from lopub.collection.counts import Counts, count
-from lopub.collection.simulation import BLOCK_REPORTS, simulate, simulate_blocks
-from lopub.inference import Study
+from lopub.queries import Study
+from lopub.reports.catalogue import public_table
+from lopub.reports.counts import Counts, count
+from lopub.reports.simulation import BLOCK_REPORTS, simulate, simulate_blocks
 from simulate import best, peak_mb, uniform_people
 
 N_ADULT = 45_222
@@ -51,9 +51,7 @@ def overlaps() -> None:
     for n_threads in sorted({1, os.cpu_count() or 1}):
         with (
             threadpool_limits(n_threads),
-            mock.patch(
-                "lopub.collection.counts.attribute_bits.os.cpu_count", return_value=n_threads
-            ),
+            mock.patch("lopub.reports.counts.attribute_bits.os.cpu_count", return_value=n_threads),
         ):
             ours, theirs = best(lambda: count(batch)), best(lambda: bits.T @ bits)
         print(

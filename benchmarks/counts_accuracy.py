@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from lopub import CampaignRequest, Dataset, Terms, make_campaign, publish, simulate
-from lopub.collection.catalogue import public_table
-from lopub.inference import Study
-from lopub.model.dependence import LEAST_GAIN
+from lopub.queries import Study
+from lopub.reports.catalogue import public_table
+from lopub.synthesis.dependence import LEAST_GAIN
 
 SEEDS = (1, 2, 3)
 EPSILONS = (1, 2, 4)

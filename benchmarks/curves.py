@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from lopub import Population, plan
-from lopub.collection.catalogue import ALUMNI
+from lopub.reports.catalogue import ALUMNI
 
 HERE = Path(__file__).parent
 PEOPLE = (1_000, 3_000, 10_000, 30_000, 100_000)

@@ -17,10 +17,10 @@ import numpy as np
 
 from client import adult_shaped
 from lopub import CampaignRequest, Dataset, ReportBatch, Terms, make_campaign
-from lopub.collection.batch import save_reports
-from lopub.collection.engines import Engine, FileSource, LocalEngine, count_source
-from lopub.collection.engines.passing import bytes_of_counts
-from lopub.collection.simulation import simulate
+from lopub.reports.batch import save_reports
+from lopub.reports.engines import Engine, FileSource, LocalEngine, count_source
+from lopub.reports.engines.passing import bytes_of_counts
+from lopub.reports.simulation import simulate
 
 N_REPORTS = 100_000_000
 N_WORKERS = 2
@@ -126,13 +126,13 @@ def local() -> Engine:
 
 
 def dask() -> Engine:
-    from lopub.collection.engines.dask_engine import DaskEngine
+    from lopub.reports.engines.dask_engine import DaskEngine
 
     return DaskEngine.here(N_WORKERS, memory_limit=f"{MOST_MB}MB")
 
 
 def spark() -> Engine:
-    from lopub.collection.engines.spark_engine import SparkEngine
+    from lopub.reports.engines.spark_engine import SparkEngine
 
     return SparkEngine.at(None)
 

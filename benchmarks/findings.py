@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from lopub import CampaignRequest, Terms, make_campaign, simulate
-from lopub.collection.dataset import Dataset
-from lopub.collection.progress import silent
-from lopub.contract.domain import Categorical, Domain, Pair
-from lopub.contract.view import AllAttributes
-from lopub.inference import Study
-from lopub.inference.contrasts import IN, OUT, Contrast
-from lopub.model.dependence import gain_graph
-from lopub.release.findings import findings_of
+from lopub.campaign.domain import Categorical, Domain, Pair
+from lopub.campaign.views import AllAttributes
+from lopub.publication.findings import findings_of
+from lopub.queries import Study
+from lopub.queries.contrasts import IN, OUT, Contrast
+from lopub.reports.dataset import Dataset
+from lopub.reports.progress import silent
+from lopub.synthesis.dependence import gain_graph
 
 RESULTS = Path(__file__).parent / "results" / "findings.csv"
 N_DEPENDENT = 3

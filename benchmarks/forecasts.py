@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from lopub import Categorical, Dataset, Domain, Population
-from lopub.collection.catalogue import public_table
-from lopub.forecast.outlook import crowd_of
-from lopub.planning import plan, tried
+from lopub.planning.outlook import crowd_of
+from lopub.planning.planner import plan
+from lopub.planning.trial import tried
+from lopub.reports.catalogue import public_table
 
 N_QUESTIONNAIRES = 40
 N_SEEDS = 5

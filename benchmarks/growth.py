@@ -27,7 +27,7 @@ import sys; sys.path.insert(0, {here!r})
 import numpy as np
 from client import adult_shaped
 from lopub import Boolean, CampaignRequest, Dataset, Domain, Terms, make_campaign, simulate
-from lopub.collection.batch import save_reports
+from lopub.reports.batch import save_reports
 n, d, epsilon, path = {n}, {d}, {epsilon}, {path!r}
 domain = adult_shaped() if d is None else Domain(tuple(Boolean(name=f"q{{i:04}}") for i in range(d)))
 campaign = make_campaign(domain, Terms(name="growth"), CampaignRequest(epsilon=epsilon))
@@ -40,7 +40,7 @@ save_reports(path, campaign, blocks())
 """
 COUNT = """
 from pathlib import Path
-from lopub.collection.engines import FileSource, LocalEngine, count_source
+from lopub.reports.engines import FileSource, LocalEngine, count_source
 counts = count_source(FileSource([Path({path!r})]), LocalEngine())
 counts.save({counts!r}, force=True)
 said = dict(n=len(counts), tables=len(counts.tables))

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub.contract.budget import odds_for
-from lopub.contract.mechanism import Channel
-from lopub.contract.mechanism.hashed import HashedChannel
-from lopub.contract.mechanism.subset import SubsetChannel
-from lopub.laws import Bulk
+from lopub.bulk import Bulk
+from lopub.campaign.budget import odds_for
+from lopub.campaign.mechanisms import Channel
+from lopub.campaign.mechanisms.hashed import HashedChannel
+from lopub.campaign.mechanisms.subset import SubsetChannel
 
 N_CELLS = (200, 2_500, 10_000, 60_000)
 EPSILONS = ("0.5", "1", "2", "3")

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import hostile
 from lopub import Campaign
-from lopub.service.campaigns import open_campaign
-from lopub.service.database import store_at
+from lopub.collector.campaigns import open_campaign
+from lopub.collector.database import store_at
 from servers import Running, running_collector
 from service import campaign, measured
 

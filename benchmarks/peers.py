@@ -33,9 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub import CampaignRequest, Dataset, Study, Terms, make_campaign, simulate
-from lopub.contract.view import Sample
-from lopub.inference.joint import JointDistribution, avd
-from lopub.collection.catalogue import public_table
+from lopub.campaign.views import Sample
+from lopub.estimation.joint import JointDistribution, avd
+from lopub.reports.catalogue import public_table
 from peers_elsewhere import projected
 
 HERE = Path(__file__).parent

@@ -26,13 +26,12 @@ from lopub import (
     plan,
     simulate,
 )
-from lopub.collection.catalogue import public_table
-from lopub.forecast.outlook import crowd_of
-from lopub.inference import Study
-from lopub.laws.designs import Design
-from lopub.planning import tried
+from lopub.bulk.designs import Design
+from lopub.planning.outlook import crowd_of
 from lopub.planning.planner import MOST_PEOPLE
-from lopub.planning.trial import campaign_for
+from lopub.planning.trial import campaign_for, tried
+from lopub.queries import Study
+from lopub.reports.catalogue import public_table
 
 EPSILONS = (1, 2, 4, 8, 16, 24)
 TABLES = ("nltcs", "retail", "adult", "tpce")

@@ -30,16 +30,16 @@ from lopub import (
     make_campaign,
     simulate,
 )
-from lopub.collection.catalogue import ALUMNI
-from lopub.contract.domain import Clique
-from lopub.contract.mechanism import Channel
-from lopub.contract.report import mask_of, pack
-from lopub.forecast.coverage import odd_coverage
-from lopub.forecast.honest_views import drawn_views
-from lopub.forecast.poisoning import poisoning_bound, reach
-from lopub.inference import Study
-from lopub.inference.moments import MomentEquations
-from lopub.laws.codes import code_matrix
+from lopub.bulk.codes import code_matrix
+from lopub.campaign.domain import Clique
+from lopub.campaign.mechanisms import Channel
+from lopub.campaign.report import mask_of, pack
+from lopub.estimation.moments import MomentEquations
+from lopub.planning.coverage import odd_coverage
+from lopub.planning.honest_views import drawn_views
+from lopub.planning.poisoning import poisoning_bound, reach
+from lopub.queries import Study
+from lopub.reports.catalogue import ALUMNI
 
 N_PEOPLE = 20_000
 SHARES = (0.001, 0.01, 0.05)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from lopub import CampaignRequest, Dataset, Terms, make_campaign, simulate
-from lopub.collection.catalogue import public_table
+from lopub.reports.catalogue import public_table
 
 N_REPORTS, EPSILON, MOST_MB = 1_000_000, 4, 500
 RESULTS = Path(__file__).parent / "results" / "publishing.csv"
@@ -28,7 +28,7 @@ publish(ReportBatch.load(reports)).save(out)
 """,
     "Python, counted in parts": """
 from lopub import publish
-from lopub.collection.engines import FileSource, LocalEngine, count_source
+from lopub.reports.engines import FileSource, LocalEngine, count_source
 publish(count_source(FileSource([Path(reports)]), LocalEngine())).save(out)
 """,
     "command line": """

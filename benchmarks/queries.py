@@ -42,13 +42,13 @@ from lopub import (
     make_campaign,
     simulate,
 )
-from lopub.collection.catalogue import ALUMNI, public_table
-from lopub.contract.domain import Attribute
+from lopub.campaign.domain import Attribute
 from lopub.errors import LopubError
-from lopub.inference.expressions import Conjunction, parsed
-from lopub.inference.joint import INTERVAL
-from lopub.inference.linear import merged
-from lopub.inference.predicates import Question, question
+from lopub.estimation.joint import INTERVAL
+from lopub.estimation.linear import merged
+from lopub.queries.expressions import Conjunction, parsed
+from lopub.queries.predicates import Question, question
+from lopub.reports.catalogue import ALUMNI, public_table
 
 TABLES = ("adult", "tpce", "nltcs", "alumni")
 EPSILONS = (1, 2, 4, 8, 16)

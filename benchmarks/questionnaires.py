@@ -34,10 +34,10 @@ from lopub import (
     publish,
     simulate,
 )
-from lopub.contract.domain import TickList
-from lopub.contract.fields import domain_of
-from lopub.inference.agreement import Agreement
-from lopub.laws.questionnaire import contradicting
+from lopub.bulk.questionnaire import contradicting
+from lopub.campaign.domain import TickList
+from lopub.campaign.fields import domain_of
+from lopub.estimation.agreement import Agreement
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "questionnaires.csv"

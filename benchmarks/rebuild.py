@@ -47,7 +47,7 @@ def home(*names: str) -> Any:
 
 
 def adult() -> Any:
-    return home("lopub.collection.catalogue", "lopub.catalogue").public_table("adult")
+    return home("lopub.reports.catalogue", "lopub.catalogue").public_table("adult")
 
 
 def campaign_of(table: Any, **wish: Any) -> Any:

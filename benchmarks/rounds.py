@@ -32,7 +32,7 @@ from lopub import (
     publish_rounds,
     simulate_rounds,
 )
-from lopub.collection.simulation.rounds import drawn_rounds
+from lopub.reports.simulation.rounds import drawn_rounds
 
 RESULTS = Path(__file__).parent / "results" / "rounds.csv"
 SHARES = np.array([0.4, 0.3, 0.2, 0.1])

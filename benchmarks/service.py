@@ -33,10 +33,10 @@ from lopub import (
     Terms,
     make_campaign,
 )
-from lopub.contract.report import FRAMED_TYPE, Report, framed
-from lopub.service.campaigns import open_campaign
-from lopub.service.database import store_at
-from lopub.service.store import StoredReport, Submission
+from lopub.campaign.report import FRAMED_TYPE, Report, framed
+from lopub.collector.campaigns import open_campaign
+from lopub.collector.database import store_at
+from lopub.collector.store import StoredReport, Submission
 from servers import (
     Running,
     postgres_programs,

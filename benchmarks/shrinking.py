@@ -20,13 +20,13 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lopub.collection.catalogue.public import data_directory
 from lopub.errors import StoreError
-from lopub.inference.joint import avd
-from lopub.reproduce.crowds import paper_study, table_of
-from lopub.reproduce.estimation import names_of, true_joint
-from lopub.reproduce.extent import TABLES
-from lopub.reproduce.figures import TITLES
+from lopub.estimation.joint import avd
+from lopub.reports.catalogue.public import data_directory
+from reproduction.crowds import paper_study, table_of
+from reproduction.estimation import names_of, true_joint
+from reproduction.extent import TABLES
+from reproduction.figures import TITLES
 
 FLIPS = ("0.1", "0.3", "0.5", "0.7", "0.9")
 DIMENSIONS = (2, 3, 5)

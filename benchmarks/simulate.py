@@ -10,9 +10,9 @@ import numpy as np
 
 from client import adult_shaped
 from lopub import CampaignRequest, Terms, make_campaign
-from lopub.collection.batch import save_reports, walk_reports
-from lopub.collection.dataset import Dataset
-from lopub.collection.simulation import simulate, simulate_blocks
+from lopub.reports.batch import save_reports, walk_reports
+from lopub.reports.dataset import Dataset
+from lopub.reports.simulation import simulate, simulate_blocks
 
 N_BLOOM = 65_536
 N_MILLION = 1_000_000

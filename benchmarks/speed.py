@@ -23,11 +23,11 @@ from lopub import (
     make_campaign,
     simulate,
 )
-from lopub.collection.batch import save_reports
-from lopub.collection.simulation import simulate_blocks
-from lopub.inference.basis import Reports
-from lopub.inference.em import ROUNDING, em_map, run_accelerated, run_plain
-from lopub.inference.evidence import Evidence
+from lopub.estimation.basis import Reports
+from lopub.estimation.em import ROUNDING, em_map, run_accelerated, run_plain
+from lopub.estimation.evidence import Evidence
+from lopub.reports.batch import save_reports
+from lopub.reports.simulation import simulate_blocks
 from simulate import best
 
 N_MANY = 10_000_000

@@ -26,8 +26,8 @@ from lopub import (
     publish,
     simulate,
 )
-from lopub.collection.catalogue import public_table
-from lopub.model.synthesis import synthesize
+from lopub.reports.catalogue import public_table
+from lopub.synthesis.synthesis import synthesize
 
 SEEDS = (1, 2, 3)
 RESULTS = Path(__file__).parent / "results" / "synthesis.csv"

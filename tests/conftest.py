@@ -42,8 +42,8 @@ needs PostgreSQL is slow without being listed; a new test is quick until it is l
 FIRST = (
     "test_determinism.py",
     "test_reproduce.py",
-    "test_service_fuzz.py",
-    "test_service_endurance.py",
+    "test_collector_fuzz.py",
+    "test_collector_endurance.py",
     "test_cli_ending.py",
 )
 """Files with the longest tests. They begin first: one that began last would keep one core busy and leave the other idle."""

@@ -14,12 +14,12 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import people
-from lopub.contract.report import Report
-from lopub.service.campaigns import open_campaign
-from lopub.service.database import store_at
-from lopub.service.store import Submission
-from lopub.service.tokens import new_token
-from lopub.service.wire import row_of
+from lopub.campaign.report import Report
+from lopub.collector.campaigns import open_campaign
+from lopub.collector.database import store_at
+from lopub.collector.store import Submission
+from lopub.collector.tokens import new_token
+from lopub.collector.wire import row_of
 from servers import Answer
 
 

@@ -17,9 +17,9 @@ from lopub import (
     Terms,
     make_campaign,
 )
-from lopub.collection.batch import ReportBatch
-from lopub.collection.dataset import Dataset
-from lopub.collection.simulation import simulate
+from lopub.reports.batch import ReportBatch
+from lopub.reports.dataset import Dataset
+from lopub.reports.simulation import simulate
 
 DOMAIN = Domain(tuple(IntegerRange(name=f"q{i}", minimum=0, maximum=2 + i) for i in range(8)))
 DESIGNS = {

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeAlias, cast
 
-from lopub.contract.campaign import Campaign
-from lopub.contract.report import FRAMED_TYPE, framed
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.report import FRAMED_TYPE, framed
 
 PATIENCE_SECONDS = 15
 """How long answers are waited for once the last request is sent."""

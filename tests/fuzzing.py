@@ -26,16 +26,16 @@ if __name__ == "__main__":  # not where a test run merely looks for examples in 
 
 READERS = [
     *(
-        "lopub.contract",
-        "lopub.forecast.xlsform",
-        "lopub.forecast.xlsx",
-        "lopub.forecast.relevant",
-        "lopub.inference.expressions",
+        "lopub.campaign",
+        "lopub.questionnaire.xlsform",
+        "lopub.questionnaire.xlsx",
+        "lopub.questionnaire.relevant",
+        "lopub.queries.expressions",
     ),
     *(
-        "lopub.collection.batch.report_files",
-        "lopub.collection.batch.framed",
-        "lopub.collection.counts.count_files",
+        "lopub.reports.batch.report_files",
+        "lopub.reports.batch.framed",
+        "lopub.reports.counts.count_files",
     ),
 ]
 """What is watched."""
@@ -53,11 +53,11 @@ with watched:
     import fakes
     import hostile_xlsx
     from lopub import Campaign, LopubError, Report, ReportBatch
-    from lopub.collection.batch.report_files import framed_bytes, load_reports
-    from lopub.collection.counts.count_files import load_counts
-    from lopub.contract.report import unframed
-    from lopub.forecast.xlsform import draft_from_xlsform
-    from lopub.inference.expressions import parsed
+    from lopub.campaign.report import unframed
+    from lopub.queries.expressions import parsed
+    from lopub.questionnaire.xlsform import draft_from_xlsform
+    from lopub.reports.batch.report_files import framed_bytes, load_reports
+    from lopub.reports.counts.count_files import load_counts
 
 CAMPAIGN = fakes.campaign("unary, sample:2, jointly")
 SLOW_SECONDS = 1

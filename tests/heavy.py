@@ -14,8 +14,8 @@ from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
-from lopub.contract.campaign import Campaign
-from lopub.contract.canonical import LONGEST_FILE
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.canonical import LONGEST_FILE
 from lopub.errors import CampaignError
 
 Json = Any

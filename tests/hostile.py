@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from lopub.contract.campaign import Campaign
-from lopub.contract.report import FRAMED_TYPE
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.report import FRAMED_TYPE
 
 
 async def _one(port: int, beginning: bytes, seconds: float) -> None:

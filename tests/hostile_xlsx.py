@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lopub.errors import LopubError
-from lopub.forecast.xlsform import draft_from_xlsform
+from lopub.questionnaire.xlsform import draft_from_xlsform
 
 Parts = dict[str, bytes]
 HOSTILE: dict[str, Callable[[], Parts]] = {}

@@ -20,18 +20,18 @@ from typing import TypeVar
 import numpy as np
 from scipy.special import bdtr, bdtrc
 
-from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Categorical, Clique, Domain
-from lopub.contract.mechanism import Channel
-from lopub.contract.mechanism.direct import DirectChannel
-from lopub.contract.mechanism.hashed import HashedChannel
-from lopub.contract.mechanism.subset import SubsetChannel
-from lopub.contract.randomness import Randomness
-from lopub.contract.report import ID_BYTES, Report
-from lopub.contract.terms import Terms
-from lopub.contract.view import AllAttributes, Fill, Listed, Sample
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.domain import Categorical, Clique, Domain
+from lopub.campaign.mechanisms import Channel
+from lopub.campaign.mechanisms.direct import DirectChannel
+from lopub.campaign.mechanisms.hashed import HashedChannel
+from lopub.campaign.mechanisms.subset import SubsetChannel
+from lopub.campaign.randomness import Randomness
+from lopub.campaign.report import ID_BYTES, Report
+from lopub.campaign.terms import Terms
+from lopub.campaign.views import AllAttributes, Fill, Listed, Sample
 from lopub.errors import ReportRejected
-from lopub.forecast.request import CampaignRequest, make_campaign
+from lopub.planning.request import CampaignRequest, make_campaign
 
 ALPHA = 1e-9
 """Of every single test. Seeds are fixed, so that a test that passes once passes always."""

@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from lopub import Campaign, CampaignRequest, Domain, IntegerRange, Terms, make_campaign
-from lopub.collection.batch import ReportBatch
-from lopub.collection.batch.report_files import framed_bytes
-from lopub.collection.dataset import Dataset
-from lopub.collection.simulation import simulate
-from lopub.contract.report import FRAMED_TYPE, unframed
-from lopub.service.campaigns import find_campaign, open_campaign, tally
-from lopub.service.database import store_at
+from lopub.campaign.report import FRAMED_TYPE, unframed
+from lopub.collector.campaigns import find_campaign, open_campaign, tally
+from lopub.collector.database import store_at
+from lopub.reports.batch import ReportBatch
+from lopub.reports.batch.report_files import framed_bytes
+from lopub.reports.dataset import Dataset
+from lopub.reports.simulation import simulate
 
 FULL = bool(os.environ.get("LOPUB_FULL"))
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results" / "endurance.csv"

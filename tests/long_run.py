@@ -28,19 +28,19 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import load
 from lopub import Campaign, CampaignRequest, Terms, make_campaign
-from lopub.contract.report import JSON_TYPE, Report, base64url, framed, unframed
-from lopub.service.campaigns import close_campaign, find_campaign, open_campaign, tally
-from lopub.service.database import store_at
-from lopub.service.rows import reports
-from lopub.service.store import Submission
-from lopub.service.wire import row_of
+from lopub.campaign.report import JSON_TYPE, Report, base64url, framed, unframed
+from lopub.collector.campaigns import close_campaign, find_campaign, open_campaign, tally
+from lopub.collector.database import store_at
+from lopub.collector.rows import reports
+from lopub.collector.store import Submission
+from lopub.collector.wire import row_of
 from servers import Running, running_collector
 
 CAMPAIGN = load.campaign("long-run")
 PER_ROUND, N_SINGLE, N_AGAIN, N_WITHDRAWN, N_OVERDUE = 20_000, 40, 5, 3, 500
 SWEEP_SECONDS = 30
 SWEEPING = f"""
-import lopub.service.collector as collector
+import lopub.collector.collector as collector
 collector.RETENTION_SECONDS = {SWEEP_SECONDS}
 from lopub.__main__ import main
 main()

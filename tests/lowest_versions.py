@@ -21,18 +21,18 @@ QUICK = [
         f"--ignore=tests/{each}"
         for each in (
             "clients",
-            "collection/test_dask.py",
-            "collection/test_spark.py",
+            "reports/test_dask.py",
+            "reports/test_spark.py",
             "documentation",
             "pages",
         )
     ),
-    "--ignore=tests/release/test_package.py",
+    "--ignore=tests/publication/test_package.py",
 ]
 """All but what needs Node, a browser or packages that LoPub does not install."""
 SLOW = [
-    "tests/service/test_service_ingest.py",
-    "tests/service/test_service_hostile.py",
+    "tests/collector/test_collector_ingest.py",
+    "tests/collector/test_collector_hostile.py",
     "tests/cli/test_cli_publish.py",
 ]
 TOOLS = [

@@ -13,9 +13,9 @@ from lopub import (
     Terms,
     make_campaign,
 )
-from lopub.contract.condition import Both, Comparison
-from lopub.contract.domain import TickList
-from lopub.contract.fields import domain_of
+from lopub.campaign.condition import Both, Comparison
+from lopub.campaign.domain import TickList
+from lopub.campaign.fields import domain_of
 
 JOB = Boolean(name="job")
 AGE = Categorical(name="age", values=("young", "middle", "old"), is_ordered=True)

@@ -18,12 +18,12 @@ import pytest
 from matplotlib.figure import Figure
 
 import lopub
-import lopub.collection
-import lopub.contract
-import lopub.forecast.request
-import lopub.inference.joint
-import lopub.inference.methods
-import lopub.release.stages
+import lopub.campaign
+import lopub.estimation.joint
+import lopub.estimation.methods
+import lopub.planning.request
+import lopub.publication.stages
+import lopub.reports
 from lopub import (
     Binned,
     Boolean,
@@ -69,8 +69,8 @@ from lopub import (
     publish,
     simulate,
 )
-from lopub.collection.showing import Shown
-from lopub.inference import METHODS
+from lopub.estimation import METHODS
+from lopub.reports.showing import Shown
 
 SECRET = "rumpelstilzchen"
 """An answer, and therefore in no repr."""
@@ -309,14 +309,14 @@ def test_publish_has_the_options_of_its_settings_with_the_same_defaults():
 
 def modules() -> Iterator[ModuleType]:
     """Those whose definitions people meet first."""
-    for package in (lopub.contract, lopub.collection):
+    for package in (lopub.campaign, lopub.reports):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             yield import_module(found.name)
     yield from (
-        lopub.inference.methods,
-        lopub.inference.joint,
-        lopub.release.stages,
-        lopub.forecast.request,
+        lopub.estimation.methods,
+        lopub.estimation.joint,
+        lopub.publication.stages,
+        lopub.planning.request,
     )
 
 

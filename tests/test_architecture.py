@@ -10,49 +10,53 @@ from pathlib import Path
 import pytest
 
 import lopub
-from lopub.contract.mechanism import Channel, Mechanism
-from lopub.contract.view import ViewRule
+from lopub.campaign.mechanisms import Channel, Mechanism
+from lopub.campaign.views import ViewRule
 
 SOURCE = Path(lopub.__file__).parent
 
 PLAN = [
     "errors",
     "files",
-    "contract",
-    "device",
-    "laws",
-    "collection",
-    "inference",
-    "model",
-    "forecast",
+    "campaign",
+    "client",
+    "bulk",
+    "reports",
+    "estimation",
+    "queries",
+    "synthesis",
+    "questionnaire",
     "pages",
-    "release",
     "planning",
+    "publication",
     "evaluation",
-    "reproduce",
-    "service",
+    "collector",
+    "console",
     "jobs",
     "cli",
 ]
-"""In import order. `device` stands above the NumPy line with what it needs; nothing below it imports `device` but the command
+"""In import order. `client` stands above the NumPy line with what it needs; nothing below it imports `client` but the command
 line and the benchmarks' people."""
 
 LINE_OF = {package: number for number, package in enumerate(PLAN)}
+UPWARDS = {("planning", "trial"): "publication"}
+"""A module that imports from below: a trial of a design publishes as its steward will, and a publication says what was to be
+expected of its design."""
 STANDARD_LIBRARY_ONLY = {
-    package for package, number in LINE_OF.items() if number <= LINE_OF["device"]
+    package for package, number in LINE_OF.items() if number <= LINE_OF["client"]
 }
 PRINTING = {"cli", "__main__"}
-CLOCKS = {"device", "service", "jobs", "cli"}
+CLOCKS = {"client", "collector", "console", "jobs", "cli"}
 CLOCK_CALLS = {
     *("time.time", "time.time_ns", "time.monotonic"),
     *("datetime.now", "date.today", "datetime.datetime.now"),
 }
 SOCKETS = {
-    ("device", "sending"),
-    ("collection", "catalogue", "fetching"),
-    ("collection", "engines", "spark_engine"),
+    ("client", "sending"),
+    ("reports", "catalogue", "fetching"),
+    ("reports", "engines", "spark_engine"),
 }
-"""Modules that open connections, beside the whole of `service` and `cli`."""
+"""Modules that open connections, beside the whole of `collector`, `console` and `cli`."""
 NETWORK = {
     "asyncio",
     "ftplib",
@@ -64,9 +68,9 @@ NETWORK = {
     "urllib",
     "xmlrpc",
 }
-RANDOM = {("contract", "randomness"), ("files",)}
+RANDOM = {("campaign", "randomness"), ("files",)}
 """`files` draws names of temporary files."""
-MOST_AT_THE_TOP = 18
+MOST_AT_THE_TOP = 19
 """Packages and modules, beside `__init__`."""
 MOST_LINES, MOST_LINES_OF_A_FUNCTION = 490, 90
 """What the longest have since lines are at most 100 characters long; a room that is rebuilt comes down to 400 and 60."""
@@ -129,7 +133,9 @@ def test_a_package_imports_only_from_those_above_it():
     for place, tree in places():
         if place[0] not in ("__init__", "__main__"):
             for met in packages_met(tree) - {place[0]}:
-                assert LINE_OF[met] < LINE_OF[place[0]], f"{'.'.join(place)} imports {met}"
+                assert LINE_OF[met] < LINE_OF[place[0]] or UPWARDS.get(place) == met, (
+                    f"{'.'.join(place)} imports {met}"
+                )
 
 
 def test_every_package_says_what_lives_there():
@@ -138,7 +144,7 @@ def test_every_package_says_what_lives_there():
             assert ast.get_docstring(tree), ".".join(place)
 
 
-def test_everything_down_to_the_device_needs_the_standard_library_only():
+def test_everything_down_to_the_client_needs_the_standard_library_only():
     for place, tree in places():
         if place[0] in STANDARD_LIBRARY_ONLY | {"__init__"}:
             outside = (
@@ -149,20 +155,20 @@ def test_everything_down_to_the_device_needs_the_standard_library_only():
             assert not outside, f"{'.'.join(place)} imports {outside}"
 
 
-def test_nothing_but_the_command_line_meets_the_device():
+def test_nothing_but_the_command_line_meets_the_client():
     for place, tree in places():
-        if place[0] not in ("__init__", "device", "cli"):
-            assert "device" not in packages_met(tree), place
+        if place[0] not in ("__init__", "client", "cli"):
+            assert "client" not in packages_met(tree), place
 
 
-def test_the_service_meets_neither_device_nor_simulation():
+def test_the_collector_meets_neither_client_nor_simulation():
     for place, tree in places():
-        if place[0] == "service":
+        if place[0] in ("collector", "console"):
             names = set(imported(tree))
             assert not [
                 name
                 for name in names
-                if name.startswith(("lopub.device", "lopub.collection.simulation"))
+                if name.startswith(("lopub.client", "lopub.reports.simulation"))
             ], place
 
 
@@ -172,22 +178,22 @@ def test_only_the_command_line_prints():
             assert not called(tree) & {"print", "sys.stdout.write", "sys.stderr.write"}, place
 
 
-def test_only_the_device_the_service_its_workers_and_the_command_line_read_the_clock():
+def test_only_the_client_the_collector_its_workers_and_the_command_line_read_the_clock():
     for place, tree in places():
         if place[0] not in CLOCKS:
             assert not called(tree) & CLOCK_CALLS, place
 
 
-def test_only_sending_the_service_the_command_line_and_the_catalogues_fetching_open_connections():
+def test_only_sending_the_collector_the_command_line_and_the_catalogues_fetching_open_connections():
     """Public tables are downloaded in one module, so that a reader who asks what LoPub sends where has one file to read. It is
     in the catalogue, beside what it fetches, and not in `cli`, because others need tables too; it waits, but reads no clock. An
     engine knocks at the address that it is given, before it starts anything."""
     for place, tree in places():
         if NETWORK & {name.split(".")[0] for name in imported(tree)}:
-            assert place[0] in ("service", "cli") or place in SOCKETS, place
+            assert place[0] in ("collector", "console", "cli") or place in SOCKETS, place
 
 
-def test_randomness_comes_from_one_place_on_the_device_side():
+def test_randomness_comes_from_one_place_on_the_clients_side():
     for place, tree in places():
         if place[0] in STANDARD_LIBRARY_ONLY and place not in RANDOM:
             assert not {"random", "secrets"} & set(imported(tree)), place
@@ -293,8 +299,8 @@ def test_no_code_outside_the_laws_asks_which_mechanism_or_view_rule_it_has():
     classes = {family.__name__ for family in families}
     for place, tree in places():
         if (
-            place[:2] not in (("contract", "mechanism"), ("contract", "view"))
-            and place[0] != "laws"
+            place[:2] not in (("campaign", "mechanisms"), ("campaign", "views"))
+            and place[0] != "bulk"
         ):
             assert not list(asks_by_name(tree, names, classes)), place
 

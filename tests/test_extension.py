@@ -24,22 +24,23 @@ from lopub import (
     publish,
     simulate,
 )
-from lopub.contract.budget import UNIT, flip_loss, float_up, times_up
-from lopub.contract.canonical import Members
-from lopub.contract.domain import Clique
-from lopub.contract.mechanism import Block, Channel, Law, Mechanism, n_cells
-from lopub.contract.randomness import Randomness
-from lopub.contract.view import Sizes, ViewRule
-from lopub.contract.view.base import Losses
-from lopub.forecast.design import ranked
-from lopub.forecast.outlook import outlook_of
-from lopub.forecast.population import Population
-from lopub.inference import METHODS, Em, Estimator, Product
-from lopub.inference.basis import Basis
-from lopub.inference.joint import Fit, JointDistribution
-from lopub.laws import Bulk
-from lopub.laws.designs import Design
-from lopub.planning import plan, tried
+from lopub.bulk import Bulk
+from lopub.bulk.designs import Design
+from lopub.campaign.budget import UNIT, flip_loss, float_up, times_up
+from lopub.campaign.canonical import Members
+from lopub.campaign.domain import Clique
+from lopub.campaign.mechanisms import Block, Channel, Law, Mechanism, n_cells
+from lopub.campaign.randomness import Randomness
+from lopub.campaign.views import Sizes, ViewRule
+from lopub.campaign.views.base import Losses
+from lopub.estimation import METHODS, Em, Estimator, Product
+from lopub.estimation.basis import Basis
+from lopub.estimation.joint import Fit, JointDistribution
+from lopub.planning.design import ranked
+from lopub.planning.outlook import outlook_of
+from lopub.planning.planner import plan
+from lopub.planning.population import Population
+from lopub.planning.trial import tried
 
 DOMAIN = Domain(
     tuple(

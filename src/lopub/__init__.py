@@ -7,14 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lopub.collection.batch import ReportBatch
-    from lopub.collection.counts import Counts, count
-    from lopub.collection.dataset import Dataset
-    from lopub.collection.infer import infer_domain
-    from lopub.collection.simulation import simulate, simulate_rounds
-    from lopub.contract.campaign import Campaign
-    from lopub.contract.condition import Both, Comparison, Either, Not
-    from lopub.contract.domain import (
+    from lopub.campaign.campaign import Campaign
+    from lopub.campaign.condition import Both, Comparison, Either, Not
+    from lopub.campaign.domain import (
         Binned,
         Boolean,
         Categorical,
@@ -23,14 +18,15 @@ if TYPE_CHECKING:
         IntegerRange,
         TickList,
     )
-    from lopub.contract.report import Report
-    from lopub.contract.schedule import Repeat, Schedule
-    from lopub.contract.terms import Terms, Translation
-    from lopub.contract.view import AllAttributes, Fill, Listed, Sample
-    from lopub.device.client import Client
-    from lopub.device.keeping import FileStore, MemoryStore
-    from lopub.device.sending import Patience, fetch_campaign
-    from lopub.device.totals import Spent
+    from lopub.campaign.report import Report
+    from lopub.campaign.schedule import Repeat, Schedule
+    from lopub.campaign.terms import Terms, Translation
+    from lopub.campaign.views import AllAttributes, Fill, Listed, Sample
+    from lopub.client.client import Client
+    from lopub.client.keeping import FileStore, MemoryStore
+    from lopub.client.sending import Patience, fetch_campaign
+    from lopub.client.totals import Spent
+    from lopub.collector.studies import open_study
     from lopub.errors import (
         CampaignError,
         CollectorError,
@@ -45,38 +41,33 @@ if TYPE_CHECKING:
         TooFewReports,
         TryLater,
     )
+    from lopub.estimation import Em, Estimator, Hybrid, Lasso, Moments, Product, Shrunk
+    from lopub.estimation.joint import JointDistribution
     from lopub.evaluation import Evaluation, evaluate
-    from lopub.forecast.poisoning import poisoning_bound
-    from lopub.forecast.request import CampaignRequest, make_campaign
-    from lopub.inference import (
-        Em,
-        Estimator,
-        Hybrid,
-        Lasso,
-        Moments,
-        Product,
-        Shrunk,
-        Study,
-        estimate,
-        estimate_pairs,
-    )
-    from lopub.inference.answers import Answer, AnswerTable
-    from lopub.inference.joint import JointDistribution
-    from lopub.model.dependence import Pruning
-    from lopub.planning import Plan, Population, plan
-    from lopub.release import Publication, PublishSettings, Rounds, publish, publish_rounds
-    from lopub.service.studies import open_study
+    from lopub.planning.planner import Plan, plan
+    from lopub.planning.poisoning import poisoning_bound
+    from lopub.planning.population import Population
+    from lopub.planning.request import CampaignRequest, make_campaign
+    from lopub.publication import Publication, PublishSettings, Rounds, publish, publish_rounds
+    from lopub.queries import Study, estimate, estimate_pairs
+    from lopub.queries.answers import Answer, AnswerTable
+    from lopub.reports.batch import ReportBatch
+    from lopub.reports.counts import Counts, count
+    from lopub.reports.dataset import Dataset
+    from lopub.reports.infer import infer_domain
+    from lopub.reports.simulation import simulate, simulate_rounds
+    from lopub.synthesis.dependence import Pruning
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "collection.batch": ("ReportBatch",),
-    "contract.campaign": ("Campaign",),
-    "device.client": ("Client",),
-    "collection.counts": ("Counts", "count"),
-    "collection.dataset": ("Dataset",),
-    "contract.condition": ("Both", "Comparison", "Either", "Not"),
-    "contract.domain": (
+    "reports.batch": ("ReportBatch",),
+    "campaign.campaign": ("Campaign",),
+    "client.client": ("Client",),
+    "reports.counts": ("Counts", "count"),
+    "reports.dataset": ("Dataset",),
+    "campaign.condition": ("Both", "Comparison", "Either", "Not"),
+    "campaign.domain": (
         "Binned",
         "Boolean",
         "Categorical",
@@ -85,7 +76,7 @@ _HOMES = {
         "IntegerRange",
         "TickList",
     ),
-    "forecast.request": ("CampaignRequest", "make_campaign"),
+    "planning.request": ("CampaignRequest", "make_campaign"),
     "errors": (
         "CampaignError",
         "CollectorError",
@@ -100,7 +91,7 @@ _HOMES = {
         "TooFewReports",
         "TryLater",
     ),
-    "inference": (
+    "estimation": (
         "Em",
         "Estimator",
         "Hybrid",
@@ -108,27 +99,26 @@ _HOMES = {
         "Moments",
         "Product",
         "Shrunk",
-        "Study",
-        "estimate",
-        "estimate_pairs",
     ),
+    "queries": ("Study", "estimate", "estimate_pairs"),
     "evaluation": ("Evaluation", "evaluate"),
-    "collection.infer": ("infer_domain",),
-    "inference.answers": ("Answer", "AnswerTable"),
-    "inference.joint": ("JointDistribution",),
-    "device.keeping": ("FileStore", "MemoryStore"),
-    "device.totals": ("Spent",),
-    "model.dependence": ("Pruning",),
-    "planning": ("Plan", "Population", "plan"),
-    "forecast.poisoning": ("poisoning_bound",),
-    "release": ("Publication", "PublishSettings", "Rounds", "publish", "publish_rounds"),
-    "service.studies": ("open_study",),
-    "contract.report": ("Report",),
-    "device.sending": ("Patience", "fetch_campaign"),
-    "collection.simulation": ("simulate", "simulate_rounds"),
-    "contract.schedule": ("Repeat", "Schedule"),
-    "contract.terms": ("Terms", "Translation"),
-    "contract.view": ("AllAttributes", "Fill", "Listed", "Sample"),
+    "reports.infer": ("infer_domain",),
+    "queries.answers": ("Answer", "AnswerTable"),
+    "estimation.joint": ("JointDistribution",),
+    "client.keeping": ("FileStore", "MemoryStore"),
+    "client.totals": ("Spent",),
+    "synthesis.dependence": ("Pruning",),
+    "planning.planner": ("Plan", "plan"),
+    "planning.population": ("Population",),
+    "planning.poisoning": ("poisoning_bound",),
+    "publication": ("Publication", "PublishSettings", "Rounds", "publish", "publish_rounds"),
+    "collector.studies": ("open_study",),
+    "campaign.report": ("Report",),
+    "client.sending": ("Patience", "fetch_campaign"),
+    "reports.simulation": ("simulate", "simulate_rounds"),
+    "campaign.schedule": ("Repeat", "Schedule"),
+    "campaign.terms": ("Terms", "Translation"),
+    "campaign.views": ("AllAttributes", "Fill", "Listed", "Sample"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -10,10 +10,10 @@ import pytest
 from commands import in_a_process, lopub, refused
 
 from lopub import ReportBatch
-from lopub.collection.batch.report_files import framed_bytes
-from lopub.collection.catalogue import ALUMNI
-from lopub.collection.counts import Counts, count
-from lopub.collection.origin import PLAIN
+from lopub.reports.batch.report_files import framed_bytes
+from lopub.reports.catalogue import ALUMNI
+from lopub.reports.counts import Counts, count
+from lopub.reports.origin import PLAIN
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from commands import refused
 from test_cli import DRAFT
 
 from load import FULL
-from lopub.collection.catalogue import ALUMNI
+from lopub.reports.catalogue import ALUMNI
 
 RUNS = 500 if FULL else 20
 SLOW_THREAD = """
@@ -105,7 +105,7 @@ def test_what_cannot_be_printed_is_not_a_success(folder: Path, as_json: list[str
 
 def test_arrow_reads_tables_from_memory_of_its_own():
     """Reading a Python object, its threads take hold of Python, and may do so while it ends."""
-    from lopub.collection.dataset import _stream
+    from lopub.reports.dataset import _stream
 
     data = b"a,b\n1,2\n"
     stream = _stream(data)
@@ -129,7 +129,7 @@ def test_an_error_of_ours_still_shows_its_traceback():
 
 KERNEL = """
 import resource, sys
-from lopub.laws.compiling import ROOM, compiled
+from lopub.bulk.compiling import ROOM, compiled
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + ROOM * int(sys.argv[1]) // 100,) * 2)
 try:

@@ -9,8 +9,8 @@ from commands import in_a_process, lopub, refused
 
 from lopub import Campaign, JointDistribution
 from lopub.cli.estimate import how_it_ended
-from lopub.collection.catalogue import ALUMNI
-from lopub.inference.joint import Fit
+from lopub.estimation.joint import Fit
+from lopub.reports.catalogue import ALUMNI
 
 
 @pytest.fixture(scope="module")
@@ -133,8 +133,8 @@ def test_a_file_that_is_not_there_is_named(collected: Path):
 
 
 def test_reports_that_are_left_out_are_counted_by_reason(collected: Path, tmp_path: Path):
-    from lopub.collection.batch import ReportBatch
-    from lopub.collection.batch.report_files import framed_bytes
+    from lopub.reports.batch import ReportBatch
+    from lopub.reports.batch.report_files import framed_bytes
 
     batch = ReportBatch.load(collected / "reports.parquet")
     broken = tmp_path / "broken.reports"

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from commands import lopub, refused
 
-from lopub.collection.catalogue import ALUMNI
+from lopub.reports.catalogue import ALUMNI
 
 QUICK = ("--no-classifiers", "--most-sets", "20")
 

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,9 +13,8 @@ import test_data
 from commands import all_commands, done, lopub, options_of
 
 from lopub import Campaign, ReportBatch
-from lopub.cli.reproduce import reproduce
-from lopub.collection.catalogue import ALUMNI
-from lopub.collection.catalogue.originals import SOURCES
+from lopub.reports.catalogue import ALUMNI
+from lopub.reports.catalogue.originals import SOURCES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
 DRAFT = {
@@ -235,13 +233,6 @@ def test_scores_are_what_a_file_of_scores_holds(folder: Path, tmp_path: Path):
         tmp_path / "s.json",
     )
     assert shown(folder, "evaluate", *options) == json.loads((tmp_path / "s.json").read_text())
-
-
-def test_a_reproduction_names_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    module = sys.modules[reproduce.__module__]
-    monkeypatch.setattr(module, "measure", lambda *arguments, **options: {})
-    monkeypatch.setattr(module, "write_tables", lambda measured, output, scale: output / "page.md")
-    assert shown(tmp_path, "reproduce", "pruning", "--quick", "-o", "out")["page"] == "out/page.md"
 
 
 # ---- the collector

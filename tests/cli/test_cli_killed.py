@@ -15,10 +15,10 @@ import pytest
 
 import fakes
 from load import FULL, note_figures
+from lopub.collector.database import store_at
+from lopub.collector.queue import QueuedJob, State, ask, find_job, jobs_of
+from lopub.collector.store import ReportStore
 from lopub.jobs.results import place_of
-from lopub.service.database import store_at
-from lopub.service.queue import QueuedJob, State, ask, find_job, jobs_of
-from lopub.service.store import ReportStore
 
 pytestmark = pytest.mark.skipif(not FULL, reason="takes minutes; LOPUB_FULL=1 runs it")
 N_MOMENTS = int(os.environ.get("LOPUB_MOMENTS", "100"))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lopub.campaign.campaign import Campaign
 from lopub.cli import app
 from lopub.cli.console import refuse
-from lopub.contract.campaign import Campaign
 from lopub.errors import LopubError
 
 Lopub = Callable[..., tuple[int, str, str]]

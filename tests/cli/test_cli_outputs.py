@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from commands import all_commands, done, lopub, options_of, refusal
 
-from lopub.collection.catalogue import ALUMNI
+from lopub.reports.catalogue import ALUMNI
 
 COMMANDS = {
     "demo": (),
@@ -18,7 +18,6 @@ COMMANDS = {
     "estimate": ("reports.parquet", "-a", "gender"),
     "publish": ("reports.parquet",),
     "evaluate": ("people.csv", "people.csv"),
-    "reproduce": (),
     "backup": (),
     "draft new": (),
     "draft from-xlsform": ("form.xlsx",),
@@ -26,7 +25,7 @@ COMMANDS = {
     "page": ("campaign.json", "--collector", "https://collector.example"),
 }
 """What else each needs; none of these files is there, so a command that looked at them first would say so."""
-INSIDE = {"demo": "campaign.json", "data": "retail/retail.csv.gz", "reproduce": "reproduction.md"}
+INSIDE = {"demo": "campaign.json", "data": "retail/retail.csv.gz"}
 """Commands that write several files into a directory that may exist, and one of those files."""
 
 

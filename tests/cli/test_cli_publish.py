@@ -17,7 +17,7 @@ from test_publication_files import FILES, contents, is_whole, names
 
 from lopub import Campaign, CampaignRequest, Dataset, Domain, Terms, count, make_campaign, simulate
 from lopub.cli import run
-from lopub.collection.catalogue import ALUMNI
+from lopub.reports.catalogue import ALUMNI
 
 COLUMNS = ("income", "home", "donates", "married", "gender")
 
@@ -342,7 +342,7 @@ def test_a_full_disk_leaves_the_old_publication(publish: Run, collected: Path, t
 
 ENDLESS = """
 import sys, time
-import lopub.release.directory as files
+import lopub.publication.directory as files
 files.manifest = lambda *arguments: time.sleep(60)
 from lopub.cli import run
 run()

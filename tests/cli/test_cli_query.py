@@ -9,8 +9,8 @@ import pytest
 from commands import done, lopub, refusal
 
 from lopub import Campaign, DomainError, Publication, ReportBatch, StoreError, Study, open_study
-from lopub.collection.catalogue import ALUMNI
-from lopub.release.published_study import PublishedStudy
+from lopub.publication.published_study import PublishedStudy
+from lopub.reports.catalogue import ALUMNI
 
 PAGE = (Path(__file__).parents[2] / "docs" / "queries.md").read_text()
 N = 2_000
@@ -203,7 +203,7 @@ def test_exported_reports_are_not_imported_again():
 
 
 def test_reports_out_of_a_collector_and_out_of_a_file_do_not_go_into_one(tmp_path: Path):
-    from lopub.collection.batch.report_files import save_reports
+    from lopub.reports.batch.report_files import save_reports
 
     both = [ReportBatch.load("exported.parquet"), ReportBatch.load("reports.parquet")]
     with pytest.raises(DomainError, match="cannot be written into one file"):

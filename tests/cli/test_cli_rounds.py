@@ -30,14 +30,14 @@ from lopub import (
     make_campaign,
     simulate_rounds,
 )
+from lopub.campaign.budget import decimal_up, exact_decimal
+from lopub.campaign.report import unframed
+from lopub.campaign.schedule import EPOCH
 from lopub.cli import app, send
 from lopub.cli.publish import WITH_ALL_ROUNDS
-from lopub.collection.origin import PLAIN
-from lopub.contract.budget import decimal_up, exact_decimal
-from lopub.contract.report import unframed
-from lopub.contract.schedule import EPOCH
-from lopub.forecast.outlook import outlook_of
-from lopub.inference.queries import MOST_TABLE_CELLS
+from lopub.planning.outlook import outlook_of
+from lopub.queries.queries import MOST_TABLE_CELLS
+from lopub.reports.origin import PLAIN
 
 OPENS = date(2026, 11, 2)
 RECORD = '{"smokes": true}'

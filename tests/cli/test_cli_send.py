@@ -35,6 +35,8 @@ from lopub import (
     Terms,
     make_campaign,
 )
+from lopub.campaign.report import unframed
+from lopub.campaign.wording import Wording
 from lopub.cli.send import (
     agree,
     all_answers,
@@ -44,8 +46,6 @@ from lopub.cli.send import (
     print_questions,
     send,
 )
-from lopub.contract.report import unframed
-from lopub.contract.wording import Wording
 
 SENTINEL = "Kaluza-Klein-7f3a9c"
 DOMAIN = Domain(
@@ -443,9 +443,9 @@ HOSTILE = "\x9b2J\u202eevil\u2066\u2028\x07\r[bold red]x[/] :warning:"
 
 def test_nothing_of_a_campaign_can_move_the_cursor_or_turn_the_writing_around(capsys, monkeypatch):
     """What a campaign may say is decided elsewhere; a terminal must be safe whatever that is."""
-    monkeypatch.setattr("lopub.contract.attribute.check_text", lambda text, *arguments: text)
+    monkeypatch.setattr("lopub.campaign.attribute.check_text", lambda text, *arguments: text)
     monkeypatch.setattr(
-        "lopub.contract.attribute.check_texts", lambda texts, *arguments: tuple(texts)
+        "lopub.campaign.attribute.check_texts", lambda texts, *arguments: tuple(texts)
     )
     attribute = Categorical(
         name="a\u202eb",

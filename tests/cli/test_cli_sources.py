@@ -8,10 +8,10 @@ from commands import done, lopub, refusal
 
 from lopub import Campaign, Counts, ReportBatch
 from lopub.cli.sources import read, resolved
-from lopub.collection.batch.report_files import framed_bytes
-from lopub.collection.catalogue import ALUMNI
-from lopub.collection.origin import PLAIN
 from lopub.errors import CampaignError, DomainError, StoreError
+from lopub.reports.batch.report_files import framed_bytes
+from lopub.reports.catalogue import ALUMNI
+from lopub.reports.origin import PLAIN
 
 N = 300
 DATABASE = "sqlite:///lopub.db"

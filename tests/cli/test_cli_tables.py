@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from commands import Result, done, in_a_process, lopub, refused
 
-from lopub.collection.batch import ReportBatch
-from lopub.collection.catalogue import ALUMNI
-from lopub.collection.dataset import Dataset
-from lopub.collection.simulation import simulate
-from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Binned, Boolean, Categorical, Domain, IntegerRange
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.domain import Binned, Boolean, Categorical, Domain, IntegerRange
+from lopub.reports.batch import ReportBatch
+from lopub.reports.catalogue import ALUMNI
+from lopub.reports.dataset import Dataset
+from lopub.reports.simulation import simulate
 
 SECRET = "Rumpelstilzchen"
 N = 300

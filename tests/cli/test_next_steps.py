@@ -7,10 +7,10 @@ import pytest
 from commands import done, in_a_process, lopub
 
 import people
+from lopub.campaign.budget import SUGGESTED_EPSILON
 from lopub.cli.next_steps import PLAN
-from lopub.contract.budget import SUGGESTED_EPSILON
-from lopub.forecast.draft_template import template
-from lopub.service.console.keeping import EPSILON, PEOPLE
+from lopub.collector.keeping import EPSILON, PEOPLE
+from lopub.questionnaire.draft_template import template
 
 STAGES = {
     "": "lopub demo",

@@ -12,7 +12,7 @@ from commands import done, lopub
 from test_readme import commands
 
 from lopub import Campaign
-from lopub.contract.schedule import EPOCH
+from lopub.campaign.schedule import EPOCH
 
 PAGE = (Path(__file__).parents[2] / "docs" / "repeating.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)

@@ -24,10 +24,10 @@ from typing import Any
 
 from commands import done, lopub
 
-from lopub.contract.mechanism import Mechanism
-from lopub.contract.view import ViewRule
-from lopub.inference import METHODS
-from lopub.laws import Bulk
+from lopub.bulk import Bulk
+from lopub.campaign.mechanisms import Mechanism
+from lopub.campaign.views import ViewRule
+from lopub.estimation import METHODS
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^( *)```([\w-]+)([^\n`]*)\n(.*?)^\1```", re.DOTALL | re.MULTILINE)

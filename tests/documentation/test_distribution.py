@@ -23,7 +23,7 @@ from test_browser import FULL
 
 import lopub
 from environments import python_with
-from lopub.service.settings import CollectorSettings
+from lopub.collector.settings import CollectorSettings
 
 EPOCH = "1700000000"
 CONTAINER = (ROOT / "Containerfile").read_text(encoding="utf-8")

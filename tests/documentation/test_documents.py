@@ -21,16 +21,16 @@ import make_pictures
 
 import lopub
 from lopub.cli.next_steps import ASK, BEGIN, COLLECT, PLAN, SHOWN
-from lopub.service.settings import CollectorSettings
+from lopub.collector.settings import CollectorSettings
 
 RUN_ELSEWHERE = {
     "README.md": ("cli/test_readme.py", {"json": 1, "sh": 2, "python": 2}),
     "docs/auditing.md": ("evaluation/audit/test_audit.py", {"console": 1, "python": 1}),
-    "docs/format.md": ("contract/test_golden.py", {"json": 23}),
-    "docs/http.md": ("service/test_operating.py", {"python": 1, "sh": 1}),
-    "docs/operating.md": ("service/test_operating.py", {"sh": 1, "python": 2, "toml": 1}),
+    "docs/format.md": ("campaign/test_golden.py", {"json": 23}),
+    "docs/http.md": ("collector/test_operating.py", {"python": 1, "sh": 1}),
+    "docs/operating.md": ("collector/test_operating.py", {"sh": 1, "python": 2, "toml": 1}),
     "docs/queries.md": ("cli/test_cli_query.py", {"sh": 1, "python": 2}),
-    "docs/questionnaires.md": ("forecast/test_questionnaires_page.py", {"json": 17}),
+    "docs/questionnaires.md": ("questionnaire/test_questionnaires_page.py", {"json": 17}),
     "docs/repeating.md": ("cli/test_repeating_page.py", {"json": 2, "sh": 3, "python": 2}),
 }
 """Documents that a test of their own runs, which knows what they need, and how many blocks it runs: no other hides there."""

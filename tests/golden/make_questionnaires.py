@@ -28,11 +28,11 @@ from lopub import (
     Translation,
     make_campaign,
 )
-from lopub.contract.canonical import canonical_bytes
-from lopub.contract.condition import Both, Comparison, Either, Not
-from lopub.contract.dated import Dated
-from lopub.contract.domain import NOT_APPLICABLE, TickList
-from lopub.contract.fields import domain_of
+from lopub.campaign.canonical import canonical_bytes
+from lopub.campaign.condition import Both, Comparison, Either, Not
+from lopub.campaign.dated import Dated
+from lopub.campaign.domain import NOT_APPLICABLE, TickList
+from lopub.campaign.fields import domain_of
 
 HERE = Path(__file__).parent
 FILE = HERE / "questionnaires.json"

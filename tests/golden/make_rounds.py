@@ -29,11 +29,11 @@ from lopub import (
     Terms,
     make_campaign,
 )
-from lopub.contract.budget import decimal_up
-from lopub.contract.randomness import Randomness
-from lopub.contract.schedule import EPOCH as EPOCH
-from lopub.device.randomizing import randomized
-from lopub.device.series import memorized, refreshed
+from lopub.campaign.budget import decimal_up
+from lopub.campaign.randomness import Randomness
+from lopub.campaign.schedule import EPOCH as EPOCH
+from lopub.client.randomizing import randomized
+from lopub.client.series import memorized, refreshed
 
 HERE = Path(__file__).parent
 FILE = HERE / "rounds.json"

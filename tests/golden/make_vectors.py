@@ -4,7 +4,7 @@
 
 The file holds campaigns, the candidates and Bloom positions of values, draws and whole reports with the random bytes
 that they take, and what must be refused and why. It is written from the current code and nothing else: no clock, no
-operating-system randomness, no hash seed. `tests/contract/test_golden.py` checks that it comes out the same, byte for byte.
+operating-system randomness, no hash seed. `tests/campaign/test_golden.py` checks that it comes out the same, byte for byte.
 A change in it is a change of the format: it breaks the campaigns and reports that are out in the world.
 """
 
@@ -45,14 +45,14 @@ from lopub import (
     Translation,
     make_campaign,
 )
-from lopub.contract.budget import UNIT, decimal_up
-from lopub.contract.canonical import Members
-from lopub.contract.mechanism import Bloom, Subset, mechanism_from_json
-from lopub.contract.mechanism.bloom import positions
-from lopub.contract.randomness import Randomness
-from lopub.contract.report import base64url, framed, pack, unframed
-from lopub.contract.schedule import EPOCH
-from lopub.contract.texts import normalize
+from lopub.campaign.budget import UNIT, decimal_up
+from lopub.campaign.canonical import Members
+from lopub.campaign.mechanisms import Bloom, Subset, mechanism_from_json
+from lopub.campaign.mechanisms.bloom import positions
+from lopub.campaign.randomness import Randomness
+from lopub.campaign.report import base64url, framed, pack, unframed
+from lopub.campaign.schedule import EPOCH
+from lopub.campaign.texts import normalize
 
 FILE = Path(__file__).with_name("vectors.json")
 NOON = 43_200

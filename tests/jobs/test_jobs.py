@@ -22,27 +22,10 @@ import numpy as np
 import pytest
 
 import people
-from lopub.collection.batch import ReportBatch
-from lopub.collection.dataset import Dataset
-from lopub.collection.progress import silent
-from lopub.collection.simulation.clients import simulate
-from lopub.contract.report import Report
-from lopub.contract.schedule import Repeat, Schedule, day_of
-from lopub.contract.terms import Terms
-from lopub.errors import DomainError
-from lopub.files import whole_directory
-from lopub.forecast.draft_template import template
-from lopub.forecast.request import CampaignRequest, make_campaign
-from lopub.jobs.answering import answer
-from lopub.jobs.attempt import outcome_of
-from lopub.jobs.copying import export
-from lopub.jobs.deleting import delete
-from lopub.jobs.publishing import publish
-from lopub.jobs.results import MARK, tidy, write_archive, write_outcome
-from lopub.jobs.trying import plan
-from lopub.jobs.work import Task
-from lopub.jobs.worker import Worker
-from lopub.service.campaigns import (
+from lopub.campaign.report import Report
+from lopub.campaign.schedule import Repeat, Schedule, day_of
+from lopub.campaign.terms import Terms
+from lopub.collector.campaigns import (
     Entry,
     close_campaign,
     erase,
@@ -50,11 +33,10 @@ from lopub.service.campaigns import (
     open_campaign,
     tally,
 )
-from lopub.service.collector import erase_overdue
-from lopub.service.console.results import place_of
-from lopub.service.database import store_at
-from lopub.service.importing import _rows
-from lopub.service.queue import (
+from lopub.collector.collector import erase_overdue
+from lopub.collector.database import store_at
+from lopub.collector.importing import _rows
+from lopub.collector.queue import (
     LEASE_MS,
     MOST_ATTEMPTS,
     LostJob,
@@ -70,9 +52,27 @@ from lopub.service.queue import (
     lines_of,
     renew,
 )
-from lopub.service.reading import batch_of
-from lopub.service.store import ReportStore, Submission
-from lopub.service.wire import row_of
+from lopub.collector.reading import batch_of
+from lopub.collector.store import ReportStore, Submission
+from lopub.collector.wire import row_of
+from lopub.console.results import place_of
+from lopub.errors import DomainError
+from lopub.files import whole_directory
+from lopub.jobs.answering import answer
+from lopub.jobs.attempt import outcome_of
+from lopub.jobs.copying import export
+from lopub.jobs.deleting import delete
+from lopub.jobs.publishing import publish
+from lopub.jobs.results import MARK, tidy, write_archive, write_outcome
+from lopub.jobs.trying import plan
+from lopub.jobs.work import Task
+from lopub.jobs.worker import Worker
+from lopub.planning.request import CampaignRequest, make_campaign
+from lopub.questionnaire.draft_template import template
+from lopub.reports.batch import ReportBatch
+from lopub.reports.dataset import Dataset
+from lopub.reports.progress import silent
+from lopub.reports.simulation.clients import simulate
 
 CAMPAIGN = people.campaign()
 SECONDS = 600
@@ -607,7 +607,7 @@ def test_at_the_end_of_its_retention_a_campaigns_exports_go_too_and_there_is_a_c
     exported = ask(collected, "export", CAMPAIGN.id)
     place_of(tmp_path, exported).mkdir(parents=True)
     entry = find_campaign(collected, CAMPAIGN.id)
-    monkeypatch.setattr("lopub.service.collector.overdue", lambda store: [entry])
+    monkeypatch.setattr("lopub.collector.collector.overdue", lambda store: [entry])
     erase_overdue(collected)
     (job,) = jobs_of(collected, CAMPAIGN.id, kind="delete")
     (tmp_path / "part").mkdir()

@@ -13,24 +13,24 @@ import pytest
 import fakes
 import people
 from lopub import CampaignRequest, Categorical, Client, Domain, MemoryStore, Terms, make_campaign
-from lopub.collection.batch import ReportBatch
-from lopub.collection.progress import silent
-from lopub.contract.campaign import Campaign
-from lopub.contract.report import Report
-from lopub.forecast.alarms import COVERAGE, DRIFT, MADE, ONES, REPEATS
-from lopub.forecast.draft_template import template
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.report import Report
+from lopub.collector.campaigns import close_campaign, open_campaign
+from lopub.collector.database import store_at
+from lopub.collector.keeping import drop_draft, new_draft
+from lopub.collector.queue import QueuedJob, State, ask, claim, end, find_job
+from lopub.collector.store import ReportStore, Submission
+from lopub.collector.wire import row_of
+from lopub.console import alarming
+from lopub.console.results import KEPT_DAYS, place_of, remove_result
 from lopub.jobs.deleting import delete
 from lopub.jobs.publishing import publish
 from lopub.jobs.results import MARK, sweep, write_archive
 from lopub.jobs.work import Task
-from lopub.service.campaigns import close_campaign, open_campaign
-from lopub.service.console import alarming
-from lopub.service.console.keeping import drop_draft, new_draft
-from lopub.service.console.results import KEPT_DAYS, place_of, remove_result
-from lopub.service.database import store_at
-from lopub.service.queue import QueuedJob, State, ask, claim, end, find_job
-from lopub.service.store import ReportStore, Submission
-from lopub.service.wire import row_of
+from lopub.planning.alarms import COVERAGE, DRIFT, MADE, ONES, REPEATS
+from lopub.questionnaire.draft_template import template
+from lopub.reports.batch import ReportBatch
+from lopub.reports.progress import silent
 
 
 @pytest.fixture

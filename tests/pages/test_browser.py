@@ -28,20 +28,21 @@ from lopub import (
     simulate,
     simulate_rounds,
 )
-from lopub.collection.batch import ReportBatch
-from lopub.collection.catalogue import ALUMNI
-from lopub.collection.dataset import Dataset
-from lopub.collection.origin import Origin
-from lopub.contract.condition import Comparison
-from lopub.contract.domain import Binned, Boolean, Categorical, Domain, TickList
-from lopub.contract.fields import domain_of
-from lopub.contract.terms import Terms, Translation
-from lopub.contract.view import Sample
+from lopub.campaign.condition import Comparison
+from lopub.campaign.domain import Binned, Boolean, Categorical, Domain, TickList
+from lopub.campaign.fields import domain_of
+from lopub.campaign.terms import Terms, Translation
+from lopub.campaign.views import Sample
 from lopub.evaluation.score_page import write_scorecard
-from lopub.forecast.request import CampaignRequest
-from lopub.model.dependence import Pruning
-from lopub.planning import advice, plan_page
-from lopub.release.render.report_page import report_html
+from lopub.planning.advice import advice
+from lopub.planning.plan_page import plan_page
+from lopub.planning.request import CampaignRequest
+from lopub.publication.render.report_page import report_html
+from lopub.reports.batch import ReportBatch
+from lopub.reports.catalogue import ALUMNI
+from lopub.reports.dataset import Dataset
+from lopub.reports.origin import Origin
+from lopub.synthesis.dependence import Pruning
 
 CHROMIUM = next(
     (

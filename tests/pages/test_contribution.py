@@ -14,7 +14,7 @@ from javascript import FOLDER, ROOT, needs_node, node
 
 import people
 from lopub import CampaignRequest, Domain, Terms, make_campaign
-from lopub.contract.domain import Boolean
+from lopub.campaign.domain import Boolean
 from lopub.pages.contribution import assets, contribution_page, hosted_files, integrity, policy
 
 BUILT = ROOT / "src" / "lopub" / "pages" / "contribute"

@@ -26,13 +26,14 @@ from lopub import (
     publish_rounds,
     simulate_rounds,
 )
-from lopub.contract.condition import Comparison
-from lopub.contract.domain import TickList
-from lopub.contract.fields import domain_of
-from lopub.contract.terms import Translation
+from lopub.campaign.condition import Comparison
+from lopub.campaign.domain import TickList
+from lopub.campaign.fields import domain_of
+from lopub.campaign.terms import Translation
 from lopub.evaluation.score_page import scorecard_html
-from lopub.planning import advice, plan_page
-from lopub.release.render.rounds import rounds_html
+from lopub.planning.advice import advice
+from lopub.planning.plan_page import plan_page
+from lopub.publication.render.rounds import rounds_html
 
 
 def hostile(where: str) -> str:

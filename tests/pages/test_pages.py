@@ -20,13 +20,13 @@ from lopub import (
     simulate,
     simulate_rounds,
 )
-from lopub.collection.catalogue import ALUMNI
-from lopub.collection.dataset import Dataset
-from lopub.contract.terms import Terms
+from lopub.campaign.terms import Terms
 from lopub.evaluation.score_page import scorecard_html, write_scorecard
-from lopub.forecast.request import CampaignRequest
 from lopub.pages import drawing, plots
-from lopub.release.render.report_page import report_html
+from lopub.planning.request import CampaignRequest
+from lopub.publication.render.report_page import report_html
+from lopub.reports.catalogue import ALUMNI
+from lopub.reports.dataset import Dataset
 from shown_numbers import numbers_in, numbers_on
 
 

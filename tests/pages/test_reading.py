@@ -22,17 +22,17 @@ from lopub import (
     publish,
     simulate,
 )
-from lopub.collection.origin import Origin
-from lopub.contract.fields import domain_of
-from lopub.contract.wording import Wording
-from lopub.inference.contrasts import AnswerSplit
+from lopub.campaign.fields import domain_of
+from lopub.campaign.wording import Wording
 from lopub.pages import plots
 from lopub.pages.templating import Figures
-from lopub.release.render.card import model_card
-from lopub.release.render.questions import Questionnaire, Spoken
-from lopub.release.render.report_page import report_html
-from lopub.release.render.together import company_of
-from lopub.release.summary import summary
+from lopub.publication.render.card import model_card
+from lopub.publication.render.questions import Questionnaire, Spoken
+from lopub.publication.render.report_page import report_html
+from lopub.publication.render.together import company_of
+from lopub.publication.summary import summary
+from lopub.queries.contrasts import AnswerSplit
+from lopub.reports.origin import Origin
 from questionnaires import DOMAIN, people
 from shown_numbers import numbers_in, numbers_on
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from lopub import CampaignRequest, Publication, Terms, make_campaign, publish, simulate
-from lopub.collection.catalogue import ALUMNI
-from lopub.contract.terms import Translation
+from lopub.campaign.terms import Translation
 from lopub.evaluation import score_page
 from lopub.pages.templating import HERE, LANGUAGES, environment, page_language, translations
-from lopub.release.numbers import QUANTILES
-from lopub.release.render import rounds
-from lopub.release.render.questions import SAID
-from lopub.release.render.report_page import OWN_TEXTS, TEMPLATES, report_html
+from lopub.publication.numbers import QUANTILES
+from lopub.publication.render import rounds
+from lopub.publication.render.questions import SAID
+from lopub.publication.render.report_page import OWN_TEXTS, TEMPLATES, report_html
+from lopub.reports.catalogue import ALUMNI
 
 TEMPLATE_FILES = (
     *TEMPLATES.glob("*.html"),

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from lopub import CampaignRequest, Population, Terms, make_campaign, plan, simulate
-from lopub.contract.condition import Comparison
-from lopub.contract.domain import Categorical, Domain
-from lopub.contract.view import AllAttributes, Fill, Sample
-from lopub.forecast.design import error_of
-from lopub.forecast.outlook import UNSEEN, crowd_of, outlook
-from lopub.inference import Study
-from lopub.laws.designs import Design
-from lopub.planning import planner_of, tried
+from lopub.bulk.designs import Design
+from lopub.campaign.condition import Comparison
+from lopub.campaign.domain import Categorical, Domain
+from lopub.campaign.views import AllAttributes, Fill, Sample
+from lopub.planning.design import error_of
 from lopub.planning.draws import drawn_counts
 from lopub.planning.mixed import FEWEST_OF_PAIR, mixed_designs
-from lopub.planning.trial import affordable
+from lopub.planning.outlook import UNSEEN, crowd_of, outlook
+from lopub.planning.planner import planner_of
+from lopub.planning.trial import affordable, tried
+from lopub.queries import Study
 
 FULL = bool(os.environ.get("LOPUB_FULL"))
 

@@ -8,12 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from lopub import Campaign, Population, plan
+from lopub.campaign.domain import Categorical, Domain
 from lopub.cli import app
-from lopub.contract.domain import Categorical, Domain
 from lopub.errors import DomainError, LopubError, TooFewReports
-from lopub.forecast.draft import draft_from_file
-from lopub.forecast.outlook import outlook_of
-from lopub.planning import advice, epsilon_needed
+from lopub.planning.advice import advice
+from lopub.planning.outlook import outlook_of
+from lopub.planning.planner import epsilon_needed
+from lopub.questionnaire.draft import draft_from_file
 
 FIELDS = [
     {"name": "age", "type": "integer", "constraints": {"minimum": 1, "maximum": 40}},

@@ -19,19 +19,19 @@ from lopub import (
     publish,
     simulate,
 )
+from lopub.campaign.domain import Categorical, Domain
+from lopub.campaign.views import AllAttributes, Listed
 from lopub.cli import app
-from lopub.collection.catalogue import ALUMNI
-from lopub.contract.domain import Categorical, Domain
-from lopub.contract.view import AllAttributes, Listed
 from lopub.errors import CampaignError, DomainError, LopubError, TooFewReports
-from lopub.forecast.design import error_of
-from lopub.forecast.draft import draft_from_file
-from lopub.forecast.outlook import ACCURACY, UNSEEN, outlook_of
-from lopub.inference import Study
-from lopub.planning import advice, epsilon_needed, people_needed, planner_of
+from lopub.planning.advice import advice
+from lopub.planning.design import error_of
 from lopub.planning.draws import drawn_counts
-from lopub.planning.planner import AS_GOOD, NEAR
+from lopub.planning.outlook import ACCURACY, UNSEEN, outlook_of
+from lopub.planning.planner import AS_GOOD, NEAR, epsilon_needed, people_needed, planner_of
 from lopub.planning.trial import campaign_for, tried
+from lopub.queries import Study
+from lopub.questionnaire.draft import draft_from_file
+from lopub.reports.catalogue import ALUMNI
 
 
 def domain_of(*sizes: int) -> Domain:

@@ -17,8 +17,8 @@ from lopub import (
     publish_rounds,
     simulate_rounds,
 )
-from lopub.forecast.population import Population
-from lopub.forecast.request import CampaignRequest
+from lopub.planning.population import Population
+from lopub.planning.request import CampaignRequest
 from lopub.planning.rounds import kept_options, round_options
 
 DOMAIN = Domain((Categorical(name="answer", values=tuple("abcd")),))

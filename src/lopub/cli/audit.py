@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from lopub.campaign.campaign import Campaign
 from lopub.cli.console import progress_bar, tell
 from lopub.cli.options import AsJson, CampaignFile
-from lopub.contract.campaign import Campaign
 from lopub.evaluation.audit.auditing import Audit
 from lopub.evaluation.audit.auditing import audit as audited
 from lopub.evaluation.audit.respondents import Command

@@ -32,7 +32,7 @@ def backup(
     """
     check_file(output, force=force)
     with opened(database) as store, working("backing up"):
-        from lopub.service.backup import backup as backed_up
+        from lopub.collector.backup import backup as backed_up
 
         n_reports = backed_up(store, output, force=force)
     document = {"database": store.name, "n_reports": n_reports, "output": str(output)}
@@ -53,7 +53,7 @@ def restore(
     More: docs/operating.md
     """
     with opened(database, create=True, alone=True) as store, working("restoring"):
-        from lopub.service.backup import restore as restored
+        from lopub.collector.backup import restore as restored
 
         n_reports = restored(backup_file, store)
     document = {"database": store.name, "n_reports": n_reports}

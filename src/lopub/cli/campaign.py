@@ -8,6 +8,12 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from lopub.campaign.budget import float_up, sampled_up, share_decimal, thousandths_up
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.domain import Domain
+from lopub.campaign.terms import Terms
+from lopub.campaign.views import ViewRule, view_from_text
+from lopub.campaign.wording import Wording, lifetime_in_words
 from lopub.cli.campaign_figures import (
     CHOICE_PEOPLE,
     REFERENCE_PEOPLE,
@@ -35,18 +41,12 @@ from lopub.cli.options import (
 from lopub.cli.options import Domain as DomainFile
 from lopub.cli.outputs import check_file, check_unread, name_of
 from lopub.cli.question_table import fields_of
-from lopub.collection.catalogue import read_domain_file
-from lopub.collection.dataset import Dataset
-from lopub.collection.infer import MOST_INFERRED, N_BINS, Order, infer_domain
-from lopub.contract.budget import float_up, sampled_up, share_decimal, thousandths_up
-from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain
-from lopub.contract.terms import Terms
-from lopub.contract.view import ViewRule, view_from_text
-from lopub.contract.wording import Wording, lifetime_in_words
 from lopub.errors import CampaignError, DomainError
-from lopub.forecast.draft import draft_from_file
-from lopub.forecast.request import CampaignRequest, make_campaign
+from lopub.planning.request import CampaignRequest, make_campaign
+from lopub.questionnaire.draft import draft_from_file
+from lopub.reports.catalogue import read_domain_file
+from lopub.reports.dataset import Dataset
+from lopub.reports.infer import MOST_INFERRED, N_BINS, Order, infer_domain
 
 ID_DIGITS = 64
 FEWEST_DIGITS = 8
@@ -321,7 +321,7 @@ def made(domain: Domain, terms: Terms, request: CampaignRequest, people: int | N
     """As requested; for so many people and an epsilon alone, what `lopub plan` takes for them."""
     if people is None or not request.is_open:
         return make_campaign(domain, terms, request)
-    from lopub.planning import plan  # here: it takes a moment, and most commands do without
+    from lopub.planning.planner import plan  # here: it takes a moment, and most commands do without
 
     return plan(
         domain, people=max(terms.reports_together(people), 1), epsilon=float(request.budget)

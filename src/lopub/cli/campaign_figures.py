@@ -3,14 +3,14 @@
 from decimal import Decimal
 from typing import Any
 
-from lopub.contract.budget import decimal_up, float_up, sampled_up
-from lopub.contract.campaign import Campaign
-from lopub.contract.terms import Terms
-from lopub.contract.wording import rounds_in_words, weakness
-from lopub.forecast.design import PEOPLE as CHOICE_PEOPLE
-from lopub.forecast.outlook import outlook_of
-from lopub.forecast.poisoning import most_exposed
-from lopub.forecast.request import CampaignRequest
+from lopub.campaign.budget import decimal_up, float_up, sampled_up
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.terms import Terms
+from lopub.campaign.wording import rounds_in_words, weakness
+from lopub.planning.design import PEOPLE as CHOICE_PEOPLE
+from lopub.planning.outlook import outlook_of
+from lopub.planning.poisoning import most_exposed
+from lopub.planning.request import CampaignRequest
 
 REFERENCE_PEOPLE = 10_000
 NEAR = Decimal("0.98")

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.schedule import GRACE_DAYS, day_of
 from lopub.cli.console import tell
 from lopub.cli.database import DEFAULT, opened
 from lopub.cli.options import AsJson, CampaignFile, CampaignFileOrId, Database, Grace
-from lopub.contract.campaign import Campaign
-from lopub.contract.schedule import GRACE_DAYS, day_of
 
 if TYPE_CHECKING:
-    from lopub.service.campaigns import Entry
+    from lopub.collector.campaigns import Entry
 
 People = Annotated[
     int | None,
@@ -48,8 +48,8 @@ def open_(
     """
     campaign = Campaign.load(campaign_file)
     with opened(database, create=True) as store:
-        from lopub.service.campaigns import open_campaign
-        from lopub.service.console.keeping import BY_COMMAND, goal_of, record, set_goal
+        from lopub.collector.campaigns import open_campaign
+        from lopub.collector.keeping import BY_COMMAND, goal_of, record, set_goal
 
         entry, is_new = open_campaign(store, campaign, grace_days=grace_days)
         if is_new:
@@ -84,9 +84,9 @@ def close(
     More: docs/operating.md
     """
     with opened(database) as store:
-        from lopub.service.campaigns import close_campaign
-        from lopub.service.console.keeping import BY_COMMAND, record
-        from lopub.service.reading import chosen
+        from lopub.collector.campaigns import close_campaign
+        from lopub.collector.keeping import BY_COMMAND, record
+        from lopub.collector.reading import chosen
 
         entry = close_campaign(store, chosen(store, campaign_id(campaign)).campaign.id)
         record(store, BY_COMMAND, "campaign closed", entry.campaign.id)
@@ -104,8 +104,8 @@ def list_campaigns(database: Database = DEFAULT, as_json: AsJson = False) -> Non
     """
     documents, lines = [], []
     with opened(database) as store:
-        from lopub.service.campaigns import all_campaigns
-        from lopub.service.reading import count_to_show
+        from lopub.collector.campaigns import all_campaigns
+        from lopub.collector.reading import count_to_show
 
         for entry in all_campaigns(store):
             n_reports, least = count_to_show(store, entry), entry.campaign.terms.min_reports

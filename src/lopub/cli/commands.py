@@ -23,7 +23,6 @@ COMMANDS = {
     "query": "query.query",
     "publish": "publish.publish",
     "evaluate": "evaluate.evaluate",
-    "reproduce": "reproduce.reproduce",
     "serve": "serve.serve",
     "worker": "worker.worker",
     "collect": "collect.app",

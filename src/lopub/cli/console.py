@@ -25,8 +25,8 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from lopub.collection.progress import Progress
 from lopub.errors import LopubError, LopubWarning, StoreError
+from lopub.reports.progress import Progress
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer

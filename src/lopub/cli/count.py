@@ -9,8 +9,8 @@ from lopub.cli.console import tell
 from lopub.cli.options import OUTPUT, AsJson, Force, From, Round, SomeSources, SourceCampaign
 from lopub.cli.outputs import check_file, check_unread
 from lopub.cli.sources import Found, counted, note_left_out, resolved
-from lopub.collection.engines import ENGINES, LocalEngine, engine_of
 from lopub.errors import DomainError, StoreError, TooFewReports
+from lopub.reports.engines import ENGINES, LocalEngine, engine_of
 
 
 def count(

@@ -12,10 +12,10 @@ import typer
 from lopub.cli.console import noted_warnings, progress_bar, tell
 from lopub.cli.options import OUTPUT, AsJson, Force
 from lopub.cli.outputs import check_parent
-from lopub.collection.catalogue.obtaining import Place, bring, download
-from lopub.collection.catalogue.originals import SOURCES, PublicSource
-from lopub.collection.catalogue.preparation import Prepared
-from lopub.collection.catalogue.public import VARIABLE
+from lopub.reports.catalogue.obtaining import Place, bring, download
+from lopub.reports.catalogue.originals import SOURCES, PublicSource
+from lopub.reports.catalogue.preparation import Prepared
+from lopub.reports.catalogue.public import VARIABLE
 
 
 class Known(StrEnum):

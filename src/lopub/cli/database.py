@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lopub.errors import LopubError, StoreError
 
 if TYPE_CHECKING:
-    from lopub.service.store import ReportStore
+    from lopub.collector.store import ReportStore
 
 DEFAULT = "sqlite:///lopub.db"
 NEEDED = ("alembic", "fastapi", "psycopg", "sqlalchemy", "uvicorn")
@@ -28,10 +28,10 @@ def opened(address: str, *, create: bool = False, alone: bool = False) -> "Itera
     """The store at an address. create: make the file if there is none; it goes again if the command is refused. alone: refused
     while a collector uses the file."""
     refuse_without_service()
-    from lopub.service.campaigns import (
+    from lopub.collector.campaigns import (
         all_campaigns,
     )  # loads SQLAlchemy, which most commands do not need
-    from lopub.service.database import store_at
+    from lopub.collector.database import store_at
 
     store = store_at(address, create=create)
     try:

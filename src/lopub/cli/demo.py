@@ -5,20 +5,20 @@ from typing import Annotated
 
 import typer
 
+from lopub.campaign.budget import SUGGESTED_EPSILON
+from lopub.campaign.terms import Terms
 from lopub.cli.campaign import summary_of
 from lopub.cli.console import out, progress_bar, say, table, working
 from lopub.cli.encode import encode_to
 from lopub.cli.options import OUTPUT, Force, Seed
 from lopub.cli.outputs import check_directory, check_file, check_parent
 from lopub.cli.publish import print_publication
-from lopub.collection.batch import ReportBatch
-from lopub.collection.catalogue import ALUMNI
-from lopub.contract.budget import SUGGESTED_EPSILON
-from lopub.contract.terms import Terms
 from lopub.errors import StoreError
 from lopub.evaluation import Evaluation, evaluate
-from lopub.forecast.request import CampaignRequest, make_campaign
-from lopub.release import publish
+from lopub.planning.request import CampaignRequest, make_campaign
+from lopub.publication import publish
+from lopub.reports.batch import ReportBatch
+from lopub.reports.catalogue import ALUMNI
 
 
 def demo(

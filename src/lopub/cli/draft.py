@@ -13,10 +13,10 @@ from lopub.cli.options import OUTPUT, AsJson, Force
 from lopub.cli.outputs import check_file, check_unread, name_of
 from lopub.errors import CampaignError
 from lopub.files import write_whole
-from lopub.forecast.advice import advice_on
-from lopub.forecast.draft import Draft, Mistake, read_draft
-from lopub.forecast.draft_template import template
-from lopub.forecast.xlsform import draft_from_xlsform
+from lopub.questionnaire.advice import advice_on
+from lopub.questionnaire.draft import Draft, Mistake, read_draft
+from lopub.questionnaire.draft_template import template
+from lopub.questionnaire.xlsform import draft_from_xlsform
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
+from lopub.campaign.budget import decimal_up
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.wording import lifetime_in_words
 from lopub.cli.console import note, progress_bar, tell
 from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, CampaignFile, Force
 from lopub.cli.outputs import check_file, check_unread
-from lopub.collection.batch import ReportBatch, save_reports
-from lopub.collection.dataset import Dataset
-from lopub.collection.progress import Progress
-from lopub.collection.simulation import simulate_blocks
-from lopub.contract.budget import decimal_up
-from lopub.contract.campaign import Campaign
-from lopub.contract.wording import lifetime_in_words
+from lopub.reports.batch import ReportBatch, save_reports
+from lopub.reports.dataset import Dataset
+from lopub.reports.progress import Progress
+from lopub.reports.simulation import simulate_blocks
 
 EXPERIMENT = (
     "note: simulated clients are for experiments; real people's answers must be randomized on their own devices,"

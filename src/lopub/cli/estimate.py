@@ -10,10 +10,10 @@ from lopub.cli.console import out, print_json, say, table, working
 from lopub.cli.options import OUTPUT, AsJson, Force, From, Round, SomeSources, SourceCampaign, Stop
 from lopub.cli.outputs import check_file, check_unread
 from lopub.cli.sources import read, resolved
-from lopub.inference import METHODS
-from lopub.inference import estimate as estimated
-from lopub.inference.joint import Fit, JointDistribution, interval
-from lopub.inference.methods import stopping
+from lopub.estimation import METHODS
+from lopub.estimation.joint import Fit, JointDistribution, interval
+from lopub.estimation.methods import stopping
+from lopub.queries import estimate as estimated
 
 
 def estimate(

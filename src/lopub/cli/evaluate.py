@@ -7,16 +7,12 @@ import pyarrow as pa
 import pyarrow.parquet
 import typer
 
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.domain import Categorical, Domain
 from lopub.cli.console import note, out, print_json, progress_bar, say, table, working
 from lopub.cli.options import OUTPUT, AsJson, Force, Seed
 from lopub.cli.options import Domain as DomainFile
 from lopub.cli.outputs import check_directory, check_file
-from lopub.collection.catalogue import read_domain_file
-from lopub.collection.dataset import Dataset, read_texts
-from lopub.collection.infer import domain_of_texts
-from lopub.collection.reading import reading
-from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Categorical, Domain
 from lopub.errors import DomainError
 from lopub.evaluation import Edges, Evaluation, SetScore, WayScore
 from lopub.evaluation import evaluate as evaluated
@@ -24,6 +20,10 @@ from lopub.evaluation.score_page import MARK, write_scorecard
 from lopub.evaluation.score_page import as_json as scores_as_json
 from lopub.files import write_whole
 from lopub.pages.templating import LANGUAGES
+from lopub.reports.catalogue import read_domain_file
+from lopub.reports.dataset import Dataset, read_texts
+from lopub.reports.infer import domain_of_texts
+from lopub.reports.reading import reading
 
 N_WORST = 5
 """Pairs, and edges of a kind, that are printed; the JSON has all."""

@@ -9,8 +9,8 @@ from lopub.cli.console import tell
 from lopub.cli.options import OUTPUT, AsJson, Force, From, Round, SomeSources, SourceCampaign
 from lopub.cli.outputs import check_file, check_unread
 from lopub.cli.sources import read, resolved
-from lopub.collection.batch import ReportBatch
 from lopub.errors import DomainError, StoreError
+from lopub.reports.batch import ReportBatch
 
 
 def export(

@@ -3,14 +3,14 @@
 from collections import Counter
 from itertools import chain
 
+from lopub.campaign.schedule import GRACE_DAYS
 from lopub.cli.console import note, tell, working
 from lopub.cli.database import DEFAULT, opened
 from lopub.cli.options import AsJson, Database, Grace, SourceCampaign, Sources
 from lopub.cli.sources import Sources as Named
 from lopub.cli.sources import refused_by_reason, resolved
-from lopub.collection.batch import walk_reports
-from lopub.contract.schedule import GRACE_DAYS
 from lopub.errors import DomainError, Reason, TooFewReports
+from lopub.reports.batch import walk_reports
 
 
 def import_reports(
@@ -41,8 +41,8 @@ def import_reports(
     is_simulated = _check(named)
     reports = chain.from_iterable([walk_reports(file, named.campaign) for file in named.reports])
     with opened(database, create=True, alone=True) as store, working("importing"):
-        from lopub.service.campaigns import open_campaign
-        from lopub.service.importing import import_reports as imported
+        from lopub.collector.campaigns import open_campaign
+        from lopub.collector.importing import import_reports as imported
 
         entry, _ = open_campaign(store, named.campaign, grace_days=grace_days)
         result = imported(store, entry, reports)

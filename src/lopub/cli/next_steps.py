@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from lopub.contract.budget import SUGGESTED_EPSILON
+from lopub.campaign.budget import SUGGESTED_EPSILON
 
 Steps = tuple[tuple[str, str], ...]
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from lopub.contract.schedule import GRACE_DAYS
-from lopub.contract.wording import Wording
+from lopub.campaign.schedule import GRACE_DAYS
+from lopub.campaign.wording import Wording
 
 SEED_HELP = "Same input and same seed, same output."
 OUTPUT = ("--output", "-o")

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import typer
 
+from lopub.campaign.campaign import Campaign
 from lopub.cli.console import tell
 from lopub.cli.options import OUTPUT, AsJson, CampaignFile, Force
 from lopub.cli.outputs import check_directory
-from lopub.contract.campaign import Campaign
 from lopub.errors import DomainError
 from lopub.files import whole_directory
 from lopub.pages.contribution import hosted_files, integrity

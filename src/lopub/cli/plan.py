@@ -6,6 +6,12 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.domain import Domain, TickList
+from lopub.campaign.mechanisms import Mechanism
+from lopub.campaign.terms import Terms
+from lopub.campaign.views import ViewRule
+from lopub.campaign.wording import weakness
 from lopub.cli.console import note, noted_warnings, out, print_json, progress_bar, say, table
 from lopub.cli.next_steps import opening_step
 from lopub.cli.options import OUTPUT, AsJson, Force, LifetimeEpsilon, Margins, Seed
@@ -21,23 +27,19 @@ from lopub.cli.plan_rounds import (
     print_rounds,
     say_rounds,
 )
-from lopub.collection.dataset import Dataset
-from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain, TickList
-from lopub.contract.mechanism import Mechanism
-from lopub.contract.terms import Terms
-from lopub.contract.view import ViewRule
-from lopub.contract.wording import weakness
 from lopub.errors import DomainError
+from lopub.estimation.joint import JointDistribution
 from lopub.files import write_whole
-from lopub.forecast.draft import FinishedCampaign, draft_from_file
-from lopub.forecast.outlook import ACCURACY
-from lopub.forecast.population import Population
-from lopub.inference.joint import JointDistribution
-from lopub.planning import Advice, Option, Plan, advice, epsilon_needed, people_needed, plan_page
-from lopub.planning import plan as planned
-from lopub.planning.advice import OTHERS, in_words
+from lopub.planning.advice import OTHERS, Advice, advice, in_words
+from lopub.planning.option import Option
+from lopub.planning.outlook import ACCURACY
+from lopub.planning.plan_page import plan_page
+from lopub.planning.planner import Plan, epsilon_needed, people_needed
+from lopub.planning.planner import plan as planned
+from lopub.planning.population import Population
 from lopub.planning.rounds import options_of
+from lopub.questionnaire.draft import FinishedCampaign, draft_from_file
+from lopub.reports.dataset import Dataset
 
 N_SHOWN = 5
 N_ATTRIBUTES = 12

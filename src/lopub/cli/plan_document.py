@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from lopub.contract.campaign import Campaign
-from lopub.contract.wording import weakness
-from lopub.forecast.outlook import ACCURACY
-from lopub.planning import Advice, Option, Plan
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.wording import weakness
+from lopub.planning.advice import Advice
+from lopub.planning.option import Option
+from lopub.planning.outlook import ACCURACY
+from lopub.planning.planner import Plan
 
 
 def described(found: Plan, advised: list[Advice], campaign: Campaign) -> dict[str, Any]:

@@ -6,16 +6,16 @@ from typing import Any
 
 import typer
 
+from lopub.campaign.budget import decimal_up
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.domain import Domain
+from lopub.campaign.schedule import PERMANENT
+from lopub.campaign.terms import Terms
+from lopub.campaign.wording import lifetime_in_words, weakness
 from lopub.cli.console import note, out, print_json, say, table
 from lopub.cli.options import refuse_given
-from lopub.contract.budget import decimal_up
-from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain
-from lopub.contract.schedule import PERMANENT
-from lopub.contract.terms import Terms
-from lopub.contract.wording import lifetime_in_words, weakness
 from lopub.errors import TooFewReports
-from lopub.forecast.population import Population
+from lopub.planning.population import Population
 from lopub.planning.rounds import (
     FRESH,
     KeptOption,

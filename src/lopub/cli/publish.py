@@ -8,6 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from lopub.campaign.budget import decimal_up
+from lopub.campaign.schedule import GRACE_DAYS, day_of
+from lopub.campaign.wording import lifetime_in_words
 from lopub.cli.console import note, out, print_json, progress_bar, say, table, working
 from lopub.cli.options import (
     OUTPUT,
@@ -26,25 +29,22 @@ from lopub.cli.outputs import check_directory
 from lopub.cli.send import rounds_from
 from lopub.cli.sources import Found, read, resolved
 from lopub.cli.sources import Sources as Named
-from lopub.collection.batch import ReportBatch
-from lopub.collection.counts import Counts
-from lopub.collection.origin import Origin
-from lopub.contract.budget import decimal_up
-from lopub.contract.schedule import GRACE_DAYS, day_of
-from lopub.contract.wording import lifetime_in_words
-from lopub.device.client import SECONDS_A_DAY
+from lopub.client.client import SECONDS_A_DAY
 from lopub.errors import DomainError
-from lopub.inference import METHODS
-from lopub.inference.joint import JointDistribution
-from lopub.inference.methods import stopping
-from lopub.inference.queries import MOST_TABLE_CELLS
-from lopub.model.dependence import Pruning
-from lopub.release import STRUCTURES, Publication, PublishSettings, publish_rounds, published
-from lopub.release.render.rounds import MARK
-from lopub.release.rounds import Rounds, rounds_beside, rounds_of
-from lopub.release.settings import PHI
-from lopub.release.stages import counts_suffice
-from lopub.release.summary import notices_of, warnings_of, why_without_strength
+from lopub.estimation import METHODS
+from lopub.estimation.joint import JointDistribution
+from lopub.estimation.methods import stopping
+from lopub.publication import STRUCTURES, Publication, PublishSettings, publish_rounds, published
+from lopub.publication.render.rounds import MARK
+from lopub.publication.rounds import Rounds, rounds_beside, rounds_of
+from lopub.publication.settings import PHI
+from lopub.publication.stages import counts_suffice
+from lopub.publication.summary import notices_of, warnings_of, why_without_strength
+from lopub.queries.queries import MOST_TABLE_CELLS
+from lopub.reports.batch import ReportBatch
+from lopub.reports.counts import Counts
+from lopub.reports.origin import Origin
+from lopub.synthesis.dependence import Pruning
 
 Output = Annotated[
     Path,

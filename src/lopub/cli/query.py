@@ -10,12 +10,12 @@ from lopub.cli.console import print_json, say, working
 from lopub.cli.options import AsJson, From, Round, SomeSources, SourceCampaign
 from lopub.cli.sources import read, refused_by_reason, resolved
 from lopub.errors import TooFewReports
-from lopub.inference import Study
-from lopub.inference.answers import Answer
-from lopub.inference.queries import Asking
-from lopub.release import Publication
-from lopub.release.loading import is_publication
-from lopub.release.published_study import study_of
+from lopub.publication import Publication
+from lopub.publication.loading import is_publication
+from lopub.publication.published_study import study_of
+from lopub.queries import Study
+from lopub.queries.answers import Answer
+from lopub.queries.queries import Asking
 
 Expression = Annotated[
     str,

@@ -7,9 +7,9 @@ text "again" in place of a record asks for the last respondent's report once mor
 import json
 import sys
 
-from lopub.contract.campaign import Campaign
-from lopub.device.client import Client
-from lopub.device.keeping import MemoryStore
+from lopub.campaign.campaign import Campaign
+from lopub.client.client import Client
+from lopub.client.keeping import MemoryStore
 
 
 def main(path: str) -> None:

@@ -11,17 +11,17 @@ from typing import Annotated, Any
 
 import typer
 
+from lopub.campaign.budget import decimal_up, factor_up, float_up, total_up
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.domain import NOT_APPLICABLE, Dated, IntegerRange, Question, TickList
+from lopub.campaign.report import Report
+from lopub.campaign.schedule import GRACE_DAYS, day_of, days_in_short
+from lopub.campaign.wording import Wording, lifetime_in_words, rounds_in_words, weakness
 from lopub.cli.console import note, one_line, out, plain, print_json, say, table, tell
 from lopub.cli.options import AsJson, Language, language_told, languages_wanted
-from lopub.contract.budget import decimal_up, factor_up, float_up, total_up
-from lopub.contract.campaign import Campaign
-from lopub.contract.domain import NOT_APPLICABLE, Dated, IntegerRange, Question, TickList
-from lopub.contract.report import Report
-from lopub.contract.schedule import GRACE_DAYS, day_of, days_in_short
-from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, weakness
-from lopub.device.client import Client
-from lopub.device.keeping import FileStore
-from lopub.device.sending import Patience, fetch_campaign
+from lopub.client.client import Client
+from lopub.client.keeping import FileStore
+from lopub.client.sending import Patience, fetch_campaign
 from lopub.errors import DomainError, EpsilonTooHigh, ReportRejected, StoreError, TryLater
 from lopub.files import members_once
 

@@ -2,8 +2,10 @@
 
 import os
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +15,11 @@ from lopub.cli.console import note, say
 from lopub.cli.database import refuse_without_service
 
 if TYPE_CHECKING:
-    from lopub.service.settings import CollectorSettings
-    from lopub.service.store import ReportStore
+    from starlette.types import ASGIApp
+
+    from lopub.collector.collector import Collector
+    from lopub.collector.settings import CollectorSettings
+    from lopub.collector.store import ReportStore
 
 ServedDatabase = Annotated[
     str | None,
@@ -91,9 +96,9 @@ def serve(
     More: docs/operating.md, and docs/console.md on the console
     """
     refuse_without_service()
-    from lopub.service.database import store_at
-    from lopub.service.settings import settings_from
-    from lopub.service.tokens import all_grants
+    from lopub.collector.database import store_at
+    from lopub.collector.settings import settings_from
+    from lopub.collector.tokens import all_grants
 
     given: Given = {"database": database, "host": host, "port": port, "console": console}
     with demonstrated(given) if demo else nullcontext(given) as chosen:
@@ -109,8 +114,8 @@ def serve(
 
 def run(settings: "CollectorSettings", store: "ReportStore", token: str) -> None:
     """Serve, with a worker beside where there is a console. token: that of a demo, to be told; empty where it is none."""
+    from lopub.collector.run import serve as served
     from lopub.jobs.beside import worker_beside
-    from lopub.service.run import serve as served
 
     def listening(address: str, console: str) -> None:
         say(f"listening on {address}, database {store.name}")
@@ -121,7 +126,17 @@ def run(settings: "CollectorSettings", store: "ReportStore", token: str) -> None
             say(f"sign in with {token}")
 
     with worker_beside(settings.database, settings.home) if settings.console else nullcontext():
-        served(settings, store, listening=listening, is_demo=bool(token))
+        served(settings, store, listening=listening, console=partial(_console, is_demo=bool(token)))
+
+
+def _console(collector: "Collector", public: str, *, is_demo: bool) -> "ASGIApp":
+    """The console, whose packages take longer to load than the collector itself."""
+    from lopub.console.app import console_app, warm
+
+    threading.Thread(target=warm, name="lopub-warm", daemon=True).start()
+    return console_app(
+        collector, home=collector.settings.home.resolve(), public=public, is_demo=is_demo
+    )
 
 
 @contextmanager
@@ -135,8 +150,8 @@ def demonstrated(given: Given) -> Iterator[Given]:
 
 def filled(store: "ReportStore") -> str:
     """Fill a store with what a demo shows; a token for it."""
+    from lopub.collector.tokens import new_token
     from lopub.jobs.demo import fill
-    from lopub.service.tokens import new_token
 
     say("making up people; this takes some seconds")
     fill(store)

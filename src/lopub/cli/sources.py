@@ -12,11 +12,15 @@ from pathlib import Path
 
 import typer
 
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.schedule import day_of
 from lopub.cli.console import note, progress_bar, working
 from lopub.cli.database import opened, refuse_without_service
-from lopub.collection.batch import ReportBatch, walk_reports
-from lopub.collection.counts import Counts, is_counts
-from lopub.collection.engines import (
+from lopub.errors import CampaignError, DomainError, Reason, StoreError
+from lopub.files import kind_of
+from lopub.reports.batch import ReportBatch, walk_reports
+from lopub.reports.counts import Counts, is_counts
+from lopub.reports.engines import (
     Engine,
     FileSource,
     LocalEngine,
@@ -26,10 +30,6 @@ from lopub.collection.engines import (
     count_source,
     report_files,
 )
-from lopub.contract.campaign import Campaign
-from lopub.contract.schedule import day_of
-from lopub.errors import CampaignError, DomainError, Reason, StoreError
-from lopub.files import kind_of
 
 ID = re.compile(r"[0-9a-fA-F]{8,64}")
 SNIFFED = 512
@@ -100,7 +100,7 @@ def resolved(
 
 
 def _slot(campaign: Campaign, round_name: str) -> int:
-    from lopub.release.rounds import (
+    from lopub.publication.rounds import (
         rounds_of,
     )  # with all that a publication needs, and few commands do
 
@@ -126,8 +126,8 @@ def _paths(word: str) -> list[Path]:
 
 def _counts_in(directory: Path) -> Path | None:
     """The counts of a publication; None where the directory is not one."""
-    from lopub.release.directory import COUNTS
-    from lopub.release.loading import is_publication
+    from lopub.publication.directory import COUNTS
+    from lopub.publication.loading import is_publication
 
     if not is_publication(directory):
         return None
@@ -189,8 +189,8 @@ def _campaign_in(file: Path) -> Campaign:
 
 def _campaign_of_database(address: str, campaign_id: str | None) -> Campaign:
     with opened(address) as store:
-        from lopub.service.campaigns import all_campaigns
-        from lopub.service.reading import chosen
+        from lopub.collector.campaigns import all_campaigns
+        from lopub.collector.reading import chosen
 
         if campaign_id is not None:
             return chosen(store, campaign_id).campaign
@@ -263,7 +263,7 @@ def _source(sources: Sources) -> Source:
     found: list[Source] = [FileSource(sources.reports, sources.campaign)] if sources.reports else []
     if sources.databases:
         refuse_without_service()
-        from lopub.service.source import StoreSource  # loads SQLAlchemy
+        from lopub.collector.source import StoreSource  # loads SQLAlchemy
 
         found += [StoreSource(database, sources.campaign) for database in sources.databases]
     return Several(found) if sources.slot is None else OneRound(Several(found), sources.slot)
@@ -283,8 +283,8 @@ def _batches_in_databases(sources: Sources) -> list[ReportBatch]:
     batches = []
     for address in sources.databases:
         with opened(address) as store:
-            from lopub.service.campaigns import find_campaign
-            from lopub.service.reading import batch_of
+            from lopub.collector.campaigns import find_campaign
+            from lopub.collector.reading import batch_of
 
             batches.append(batch_of(store, find_campaign(store, sources.campaign.id)))
     return batches

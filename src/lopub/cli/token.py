@@ -10,7 +10,7 @@ from lopub.cli.database import DEFAULT, opened
 from lopub.cli.options import AsJson, Database
 
 if TYPE_CHECKING:
-    from lopub.service.tokens import Grant
+    from lopub.collector.tokens import Grant
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -41,7 +41,7 @@ def new(
     More: docs/operating.md
     """
     with opened(database, create=True) as store:
-        from lopub.service.tokens import grant_of, new_token
+        from lopub.collector.tokens import grant_of, new_token
 
         token = new_token(store, scope=scope, days=days)
         grant = grant_of(store, token)
@@ -60,7 +60,7 @@ def list_tokens(database: Database = DEFAULT, as_json: AsJson = False) -> None:
     More: docs/operating.md
     """
     with opened(database) as store:
-        from lopub.service.tokens import all_grants
+        from lopub.collector.tokens import all_grants
 
         grants = all_grants(store)
     if as_json:
@@ -93,7 +93,7 @@ def revoke(
     More: docs/operating.md
     """
     with opened(database) as store:
-        from lopub.service.tokens import revoke as revoked
+        from lopub.collector.tokens import revoke as revoked
 
         revoked(store, name)
     tell({"revoked": name}, f"revoked: {name}", as_json=as_json)

@@ -1,12 +1,12 @@
 """`lopub withdraw`: ask a collector to forget the report that was sent from here."""
 
+from lopub.campaign.schedule import day_of
 from lopub.cli.console import tell
 from lopub.cli.options import AsJson
 from lopub.cli.send import PlainHttp, Respondent, Seconds, Store, Url, rounds_from
-from lopub.contract.schedule import day_of
-from lopub.device.client import Client
-from lopub.device.keeping import FileStore
-from lopub.device.sending import Patience, fetch_campaign
+from lopub.client.client import Client
+from lopub.client.keeping import FileStore
+from lopub.client.sending import Patience, fetch_campaign
 
 
 def withdraw(

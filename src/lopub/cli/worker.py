@@ -47,9 +47,9 @@ def worker(
     More: docs/console.md
     """
     with opened(database) as store:
+        from lopub.collector.logs import log_to_standard_error
+        from lopub.collector.settings import files_of
         from lopub.jobs.worker import Worker
-        from lopub.service.logs import log_to_standard_error
-        from lopub.service.settings import files_of
 
         home = files or files_of(database)
         log_to_standard_error()

@@ -1,6 +1,6 @@
 """Dataset x Dataset -> scores, each with its breakdown: how far a synthetic table is from the real one.
 
-`audit` checks a client from outside. Clients are simulated in `collection/simulation`, and designs are tried on made-up people in
+`audit` checks a client from outside. Clients are simulated in `reports/simulation`, and designs are tried on made-up people in
 `planning`.
 """
 

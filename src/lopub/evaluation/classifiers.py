@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.collection.dataset import Dataset
-from lopub.contract.domain import Domain
+from lopub.campaign.domain import Domain
+from lopub.reports.dataset import Dataset
 
 CLASSIFIERS = ("svm", "random_forest")
 MOST_ROWS = 20_000

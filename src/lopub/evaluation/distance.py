@@ -9,9 +9,9 @@ from math import comb, fsum, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.collection.dataset import Dataset
-from lopub.contract.domain import Domain
-from lopub.inference.joint import Probabilities, avd, mutual_information, product_of
+from lopub.campaign.domain import Domain
+from lopub.estimation.joint import Probabilities, avd, mutual_information, product_of
+from lopub.reports.dataset import Dataset
 
 MOST_DENSE = 2**18
 """Cells of a table that is held whole; of a larger one just the cells that somebody is in."""

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from lopub.collection.dataset import Dataset
 from lopub.evaluation import Evaluation, SetScore, WayScore
 from lopub.files import whole_directory
 from lopub.pages import plots
 from lopub.pages.templating import page_language, rendered, said_in
+from lopub.reports.dataset import Dataset
 
 WAYS = {1: "one attribute", 2: "two attributes", 3: "three attributes"}
 FATES = ("found in both", "only in the synthetic table", "only in the real table")

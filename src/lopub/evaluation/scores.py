@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from lopub.collection.dataset import Dataset
-from lopub.collection.progress import Progress, silent
-from lopub.collection.showing import Shown
-from lopub.contract.domain import Domain, names_of
-from lopub.contract.texts import one_line
+from lopub.campaign.domain import Domain, names_of
+from lopub.campaign.texts import one_line
 from lopub.errors import DomainError, checks_options
 from lopub.evaluation.classifiers import (
     CLASSIFIERS,
@@ -32,7 +29,10 @@ from lopub.evaluation.distance import (
     mean,
     set_score,
 )
-from lopub.model.dependence import check_phi, threshold
+from lopub.reports.dataset import Dataset
+from lopub.reports.progress import Progress, silent
+from lopub.reports.showing import Shown
+from lopub.synthesis.dependence import check_phi, threshold
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

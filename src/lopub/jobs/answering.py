@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from lopub.collection.simulation.clients import simulate
+from lopub.collector.importing import import_reports
 from lopub.errors import DomainError
-from lopub.forecast.population import Population
 from lopub.jobs.work import Task
-from lopub.service.importing import import_reports
+from lopub.planning.population import Population
+from lopub.reports.simulation.clients import simulate
 
 
 def answer(task: Task, part: Path) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
+from lopub.collector.database import store_at
+from lopub.collector.queue import QueuedJob
+from lopub.console.results import place_of
 from lopub.errors import LopubError, StoreError
 from lopub.files import whole_directory
 from lopub.jobs.results import MARK, outcome_in, write_outcome
 from lopub.jobs.work import Task, work_of
-from lopub.service.console.results import place_of
-from lopub.service.database import store_at
-from lopub.service.queue import QueuedJob
 
 TELLING_SECONDS = 0.2
 Said = tuple[Literal["progress", "done", "refused", "bug"], Any]

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from lopub.collector.backup import backup
+from lopub.collector.reading import batch_of
 from lopub.errors import DomainError
 from lopub.jobs.work import Task
-from lopub.service.backup import backup
-from lopub.service.reading import batch_of
 
 
 def export(task: Task, part: Path) -> dict[str, Any]:

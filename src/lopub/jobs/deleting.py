@@ -5,12 +5,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from lopub.contract.schedule import day_of
+from lopub.campaign.schedule import day_of
+from lopub.collector.campaigns import erase, hides_a_round
+from lopub.collector.queue import jobs_of
+from lopub.console.results import has_result
 from lopub.errors import DomainError
 from lopub.jobs.work import Task
-from lopub.service.campaigns import erase, hides_a_round
-from lopub.service.console.results import has_result
-from lopub.service.queue import jobs_of
 
 REMAINS = [
     "copies of what was published before",

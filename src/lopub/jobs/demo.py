@@ -3,20 +3,20 @@
 from dataclasses import replace
 from datetime import date, timedelta
 
-from lopub.collection.catalogue import ALUMNI
-from lopub.collection.simulation.clients import simulate
-from lopub.contract.budget import SUGGESTED_EPSILON
-from lopub.contract.campaign import Campaign
-from lopub.contract.schedule import Schedule, day_of
-from lopub.contract.terms import Terms
-from lopub.forecast.draft_template import template
-from lopub.forecast.request import CampaignRequest, make_campaign
-from lopub.service.campaigns import close_campaign, open_campaign
-from lopub.service.console import drafting
-from lopub.service.console.keeping import new_draft, set_goal
-from lopub.service.importing import import_reports
-from lopub.service.queue import ask
-from lopub.service.store import ReportStore
+from lopub.campaign.budget import SUGGESTED_EPSILON
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.schedule import Schedule, day_of
+from lopub.campaign.terms import Terms
+from lopub.collector.campaigns import close_campaign, open_campaign
+from lopub.collector.importing import import_reports
+from lopub.collector.keeping import new_draft, set_goal
+from lopub.collector.queue import ask
+from lopub.collector.store import ReportStore
+from lopub.console import drafting
+from lopub.planning.request import CampaignRequest, make_campaign
+from lopub.questionnaire.draft_template import template
+from lopub.reports.catalogue import ALUMNI
+from lopub.reports.simulation.clients import simulate
 
 PEOPLE = 6_000
 DAYS = 12

@@ -7,22 +7,22 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lopub.collection.batch import ReportBatch
-from lopub.collection.counts import Counts
-from lopub.collection.engines import LocalEngine, count_source
-from lopub.collection.origin import Origin
+from lopub.collector.queue import jobs_of
+from lopub.collector.reading import batch_of
+from lopub.collector.source import StoreSource
+from lopub.console.alarming import PREFIX_BYTES, looked_at, range_at
 from lopub.errors import DomainError
-from lopub.forecast.alarms import COVERAGE, MADE, NO_REPORTS, alarms_of
-from lopub.inference.joint import JointDistribution
+from lopub.estimation.joint import JointDistribution
 from lopub.jobs.results import write_archive
 from lopub.jobs.work import Task
-from lopub.release import Publication, PublishSettings, publish_rounds, published
-from lopub.release.rounds import Rounds, rounds_beside
-from lopub.release.stages import counts_suffice
-from lopub.service.console.alarming import PREFIX_BYTES, looked_at, range_at
-from lopub.service.queue import jobs_of
-from lopub.service.reading import batch_of
-from lopub.service.source import StoreSource
+from lopub.planning.alarms import COVERAGE, MADE, NO_REPORTS, alarms_of
+from lopub.publication import Publication, PublishSettings, publish_rounds, published
+from lopub.publication.rounds import Rounds, rounds_beside
+from lopub.publication.stages import counts_suffice
+from lopub.reports.batch import ReportBatch
+from lopub.reports.counts import Counts
+from lopub.reports.engines import LocalEngine, count_source
+from lopub.reports.origin import Origin
 
 Data = TypeVar("Data", ReportBatch, Counts)
 

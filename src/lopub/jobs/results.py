@@ -8,12 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from lopub.collector.keeping import all_drafts
+from lopub.collector.queue import QueuedJob, find_job
+from lopub.collector.store import ReportStore
+from lopub.console.results import KEPT_DAYS, has_result, place_of, remove_result
 from lopub.errors import DomainError, StoreError
 from lopub.files import remove_unclaimed
-from lopub.service.console.keeping import all_drafts
-from lopub.service.console.results import KEPT_DAYS, has_result, place_of, remove_result
-from lopub.service.queue import QueuedJob, find_job
-from lopub.service.store import ReportStore
 
 MARK = "outcome.json"
 """The file that every result has, and nothing else."""

@@ -3,14 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-from lopub.contract.fields import domain_of
+from lopub.campaign.fields import domain_of
 from lopub.errors import CampaignError, all_of
-from lopub.forecast.draft import draft_of
-from lopub.forecast.draft_text import parsed
 from lopub.jobs.work import Task
-from lopub.planning import advice, plan_page
-from lopub.planning import plan as planned
+from lopub.planning.advice import advice
+from lopub.planning.plan_page import plan_page
+from lopub.planning.planner import plan as planned
 from lopub.planning.rounds import options_of
+from lopub.questionnaire.draft import draft_of
+from lopub.questionnaire.draft_text import parsed
 
 N_TRIED = 3
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lopub.collection.progress import Progress
-from lopub.service.campaigns import Entry, find_campaign
-from lopub.service.store import ReportStore
+from lopub.collector.campaigns import Entry, find_campaign
+from lopub.collector.store import ReportStore
+from lopub.reports.progress import Progress
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,12 +9,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from lopub.errors import LopubError
-from lopub.files import make_private_directory
-from lopub.jobs.attempt import attempt
-from lopub.jobs.results import sweep, tidy
-from lopub.service.logs import tell
-from lopub.service.queue import (
+from lopub.collector.logs import tell
+from lopub.collector.queue import (
     LostJob,
     QueuedJob,
     State,
@@ -26,7 +22,11 @@ from lopub.service.queue import (
     renew,
     say,
 )
-from lopub.service.store import ReportStore
+from lopub.collector.store import ReportStore
+from lopub.errors import LopubError
+from lopub.files import make_private_directory
+from lopub.jobs.attempt import attempt
+from lopub.jobs.results import sweep, tidy
 
 IDLE_SECONDS = 0.5
 """Between two looks at the queue, and between two looks whether a job is to stop."""

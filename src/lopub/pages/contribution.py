@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
-from lopub.contract.campaign import Campaign
-from lopub.contract.wording import Wording
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.wording import Wording
 
 HERE = Path(__file__).parent
 RIGHT_TO_LEFT = frozenset({"ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})

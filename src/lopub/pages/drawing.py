@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lopub.contract.domain import Pair
+from lopub.campaign.domain import Pair
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

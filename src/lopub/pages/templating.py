@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from lopub.contract.wording import PAGE_LANGUAGES, chosen_language
+from lopub.campaign.wording import PAGE_LANGUAGES, chosen_language
 
 HERE = Path(__file__).parent
 LANGUAGES = PAGE_LANGUAGES

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lopub.collection.progress import Progress, silent
-from lopub.contract.budget import WEAK_EPSILON
-from lopub.forecast.merging import MOST_OF_IT, merges
+from lopub.campaign.budget import WEAK_EPSILON
+from lopub.planning.merging import MOST_OF_IT, merges
 from lopub.planning.planner import Plan, Planner
+from lopub.reports.progress import Progress, silent
 
 OTHERS = "others chose 2 to 16 a day (Apple) and 1.67 for six hours (Microsoft); docs/choosing.md has the list"
 

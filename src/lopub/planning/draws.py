@@ -6,15 +6,15 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from lopub.collection.batch import N_FOLDS
-from lopub.collection.counts import Counts, Table, form_of
-from lopub.collection.counts.forms import Key
-from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Clique
-from lopub.contract.view import MOST_VIEWS
-from lopub.forecast.population import Population
-from lopub.laws import bulk_of
-from lopub.laws.views import draw_masks
+from lopub.bulk import bulk_of
+from lopub.bulk.views import draw_masks
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.domain import Clique
+from lopub.campaign.views import MOST_VIEWS
+from lopub.planning.population import Population
+from lopub.reports.batch import N_FOLDS
+from lopub.reports.counts import Counts, Table, form_of
+from lopub.reports.counts.forms import Key
 
 MOST_CELLS = 2**22
 """Cells of all views together that are drawn one by one."""

@@ -8,10 +8,10 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from lopub.contract.domain import Domain
-from lopub.contract.view import Listed
-from lopub.forecast.design import usual_designs
-from lopub.laws.designs import Design
+from lopub.bulk.designs import Design
+from lopub.campaign.domain import Domain
+from lopub.campaign.views import Listed
+from lopub.planning.design import usual_designs
 
 SINGLE_SHARES = (0.25, 0.5, 0.75)
 """Of the people, those who are asked one question."""

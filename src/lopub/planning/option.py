@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from lopub.contract.view import MOST_VIEWS, Sizes
-from lopub.forecast.design import error_of
-from lopub.forecast.outlook import Forecast
-from lopub.laws.designs import Design
+from lopub.bulk.designs import Design
+from lopub.campaign.views import MOST_VIEWS, Sizes
+from lopub.planning.design import error_of
+from lopub.planning.outlook import Forecast
 from lopub.planning.trial import Trial
 
 TINY = 1e-9

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub.collection.progress import Progress, silent
-from lopub.contract.domain import Pair
-from lopub.forecast.outlook import ACCURACY
-from lopub.inference import Study
-from lopub.inference.joint import avd
+from lopub.campaign.domain import Pair
+from lopub.estimation.joint import avd
 from lopub.pages.plots import curves
 from lopub.pages.templating import rendered
 from lopub.planning.advice import OTHERS, Advice, in_words
 from lopub.planning.option import Option
+from lopub.planning.outlook import ACCURACY
 from lopub.planning.planner import Plan
 from lopub.planning.rounds import RoundOption, epsilon_up
 from lopub.planning.trial import campaign_for, collected
+from lopub.queries import Study
+from lopub.reports.progress import Progress, silent
 
 TEMPLATES = Path(__file__).parent / "templates"
 N_SHOWN = 8

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lopub.collection.progress import Progress, silent
-from lopub.collection.showing import Shown
-from lopub.contract.budget import WEAK_EPSILON
-from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain, Pair
-from lopub.contract.terms import Terms
-from lopub.contract.texts import one_line
+from lopub.bulk.designs import Design
+from lopub.campaign.budget import WEAK_EPSILON
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.domain import Domain, Pair
+from lopub.campaign.terms import Terms
+from lopub.campaign.texts import one_line
 from lopub.errors import CampaignError, DomainError, TooFewReports, checks_options
-from lopub.forecast.design import AS_GOOD, GOALS, SAME_GOAL, brief_designs, designs, error_of
-from lopub.forecast.outlook import Forecast, Outlook, crowd_of, outlook
-from lopub.forecast.population import DEPENDENCES, LOADINGS, Population
-from lopub.laws.designs import Design
+from lopub.planning.design import AS_GOOD, GOALS, SAME_GOAL, brief_designs, designs, error_of
 from lopub.planning.mixed import FEWEST_OF_PAIR, FEWEST_OF_UNKNOWN, mixed_designs
 from lopub.planning.option import Option
+from lopub.planning.outlook import Forecast, Outlook, crowd_of, outlook
+from lopub.planning.population import DEPENDENCES, LOADINGS, Population
 from lopub.planning.trial import affordable, campaign_for, tried
+from lopub.reports.progress import Progress, silent
+from lopub.reports.showing import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

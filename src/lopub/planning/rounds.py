@@ -8,18 +8,18 @@ from itertools import product
 
 import numpy as np
 
-from lopub.contract.budget import decimal_up, exact_decimal
-from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain
-from lopub.contract.mechanism import Mechanism
-from lopub.contract.schedule import PERMANENT, SAMPLED, Schedule
-from lopub.contract.terms import Terms
+from lopub.bulk import bulk_of
+from lopub.campaign.budget import decimal_up, exact_decimal
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.domain import Domain
+from lopub.campaign.mechanisms import Mechanism
+from lopub.campaign.schedule import PERMANENT, SAMPLED, Schedule
+from lopub.campaign.terms import Terms
 from lopub.errors import CampaignError
-from lopub.forecast.outlook import Forecast, outlook_of
-from lopub.forecast.population import Population
-from lopub.forecast.request import CampaignRequest, make_campaign
-from lopub.forecast.risk import MEAN_DEVIATION
-from lopub.laws import bulk_of
+from lopub.planning.outlook import Forecast, outlook_of
+from lopub.planning.population import Population
+from lopub.planning.request import CampaignRequest, make_campaign
+from lopub.planning.risk import MEAN_DEVIATION
 
 TAKE_PART = (1, 2, 4)
 """In how many rounds a device may take part, side by side."""

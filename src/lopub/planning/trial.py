@@ -6,23 +6,22 @@ from itertools import combinations
 
 import numpy as np
 
-from lopub.collection.batch import ReportBatch
-from lopub.collection.counts import Counts, Form
-from lopub.collection.dataset import Dataset
-from lopub.collection.simulation import simulate
-from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain, Pair
-from lopub.contract.mechanism import Mechanism
-from lopub.contract.terms import Terms
-from lopub.contract.view import Sizes
-from lopub.forecast.population import Population
-from lopub.forecast.request import CampaignRequest, make_campaign
-from lopub.inference import Study
-from lopub.inference.joint import Probabilities, avd
-from lopub.laws import bulk_of
-from lopub.laws.designs import Design
+from lopub.bulk import bulk_of
+from lopub.bulk.designs import Design
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.domain import Domain, Pair
+from lopub.campaign.mechanisms import Mechanism
+from lopub.campaign.terms import Terms
+from lopub.campaign.views import Sizes
+from lopub.estimation.joint import Probabilities, avd
 from lopub.planning.draws import drawn_counts
-from lopub.release import publish
+from lopub.planning.population import Population
+from lopub.planning.request import CampaignRequest, make_campaign
+from lopub.queries import Study
+from lopub.reports.batch import ReportBatch
+from lopub.reports.counts import Counts, Form
+from lopub.reports.dataset import Dataset
+from lopub.reports.simulation import simulate
 
 MOST_SIMULATED = 100_000
 """People whose reports are made one by one; of more, counts are drawn."""
@@ -105,7 +104,7 @@ def tried(
     truth = {pair: population.joint(pair) for pair in chosen}
     blind = {(a, b): np.outer(marginals[a], marginals[b]) for a, b in chosen}
     found = {pair: joints[pair].probabilities if pair in joints else blind[pair] for pair in chosen}
-    table = publish(data, seed=seed).synthetic if with_table else None
+    table = _published(data, seed) if with_table else None
     made = (
         {} if table is None else {pair: _counted(table, population.domain, pair) for pair in chosen}
     )
@@ -133,6 +132,14 @@ def collected(
 
 def _marginal(study: Study, position: int, size: int) -> Probabilities:
     return study.marginal(position) if study.n_covering((position,)) else np.full(size, 1 / size)
+
+
+def _published(data: ReportBatch | Counts, seed: int) -> Dataset:
+    from lopub.publication import (
+        publish,
+    )  # which imports from here what is to be expected of a campaign
+
+    return publish(data, seed=seed).synthetic
 
 
 def _counted(table: Dataset, domain: Domain, pair: Pair) -> Probabilities:

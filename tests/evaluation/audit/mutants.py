@@ -12,17 +12,17 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
-from lopub.contract.campaign import Campaign
-from lopub.contract.mechanism import Channel
-from lopub.contract.mechanism.direct import DirectChannel
-from lopub.contract.mechanism.subset import SubsetChannel
-from lopub.contract.mechanism.unary import OptimizedChannel, SymmetricChannel
-from lopub.contract.randomness import Randomness
-from lopub.contract.report import ID_BYTES, Report, mask_of, pack
-from lopub.contract.view import AllAttributes, Sample
-from lopub.device import client as module
-from lopub.device.client import Client
-from lopub.device.keeping import MemoryStore
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.mechanisms import Channel
+from lopub.campaign.mechanisms.direct import DirectChannel
+from lopub.campaign.mechanisms.subset import SubsetChannel
+from lopub.campaign.mechanisms.unary import OptimizedChannel, SymmetricChannel
+from lopub.campaign.randomness import Randomness
+from lopub.campaign.report import ID_BYTES, Report, mask_of, pack
+from lopub.campaign.views import AllAttributes, Sample
+from lopub.client import client as module
+from lopub.client.client import Client
+from lopub.client.keeping import MemoryStore
 
 Run = Callable[[Sequence[Any]], list[bytes]]
 Patches = Callable[[], AbstractContextManager[Any]]

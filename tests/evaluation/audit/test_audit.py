@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import laws
 from lopub import Client, MemoryStore
+from lopub.campaign.views import AllAttributes, Fill, Sample
 from lopub.cli import app
-from lopub.contract.view import AllAttributes, Fill, Sample
 from lopub.errors import DomainError, EngineError
 from lopub.evaluation.audit import auditing
 from lopub.evaluation.audit.auditing import audit

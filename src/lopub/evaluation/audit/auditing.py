@@ -8,13 +8,13 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.collection.progress import Progress, silent
-from lopub.contract.campaign import HEADER_BYTES, Campaign
-from lopub.contract.report import ID, SLOT
+from lopub.campaign.campaign import HEADER_BYTES, Campaign
+from lopub.campaign.report import ID, SLOT
 from lopub.errors import DomainError, checks_options
 from lopub.evaluation.audit.bounds import agree_too_often, epsilon_below
 from lopub.evaluation.audit.events import Column, Events, events_of, scores
 from lopub.evaluation.audit.respondents import AGAIN, Client, Record, asked, made_up_records
+from lopub.reports.progress import Progress, silent
 
 CONFIDENCE = 0.99
 REFUTED = 1e-6

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.campaign import HEADER_BYTES, Campaign
-from lopub.contract.domain import Clique
-from lopub.contract.report import ID, SLOT, Report
+from lopub.bulk import bulk_of
+from lopub.campaign.campaign import HEADER_BYTES, Campaign
+from lopub.campaign.domain import Clique
+from lopub.campaign.report import ID, SLOT, Report
 from lopub.errors import ReportRejected
-from lopub.laws import bulk_of
 
 Column = NDArray[np.bool_]
 MOST_VALUES = 40

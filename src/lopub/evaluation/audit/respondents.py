@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import cast
 
-from lopub.collection.progress import Progress, silent
-from lopub.contract.domain import NOT_APPLICABLE, Domain, Question, TickList, Value
+from lopub.campaign.domain import NOT_APPLICABLE, Domain, Question, TickList, Value
 from lopub.errors import DomainError, EngineError
+from lopub.reports.progress import Progress, silent
 
 Record = dict[str, Value | list[str]]
 AGAIN = "again"

@@ -1,0 +1,115 @@
+"""The store for production: PostgreSQL through psycopg 3; any number of collectors may share it."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy.dialects.postgresql import insert
+
+from lopub.collector.store import Accepted, Kept, ReportStore, StoredReport
+
+DISK_FULL = "53100"
+CONNECTION = {
+    "application_name": "lopub",
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,  # milliseconds: a server that is gone without a word is noticed, and looked for anew
+}
+READ_ONLY, FORBIDDEN = "25006", "42501"
+NO_COLUMN, NO_TABLE = "42703", "42P01"
+REFUSALS = {
+    r"pg_hba\.conf": "does not let this user in from here; see the server's pg_hba.conf",
+    r"failed to resolve host": "names a host that is not known; check the address",
+    r"password authentication failed": "refuses this user's password; give the right one",
+    r"no password supplied": "asks for a password; give one, in the address or in PGPASSWORD",
+    r'database ".*" does not exist': "is not on this server; make it with createdb, or check the name",
+    r'role ".*" (does not exist|is not permitted)': "does not let this user log in; check the user's name",
+}
+"""Where a connection is refused for good, by what libpq says: it gives no code. Where the server speaks another language than
+English, the database is just out of reach."""
+LOCK_SECONDS = 4
+"""Whoever holds a table for longer is not waited for: senders are told to come again."""
+MIGRATION_LOCK = 0x6C6F707562
+"""One process at a time looks at the schema."""
+
+
+class PostgresStore(ReportStore):
+    """A database on a server; every commit is synced there before it is acknowledged."""
+
+    upsert = staticmethod(insert)
+
+    def __init__(self, address: URL) -> None:
+        engine = create_engine(
+            address.set(drivername="postgresql+psycopg"),
+            hide_parameters=True,
+            pool_pre_ping=True,  # a connection that was lost is replaced without anybody noticing
+            connect_args=CONNECTION,
+        )
+        event.listen(engine, "connect", _prepare)
+        super().__init__(engine, address.render_as_string(hide_password=True))
+        self._begin()
+
+    def _wait_for_others(self, connection: Connection) -> None:
+        connection.execute(
+            text("SET LOCAL lock_timeout = 0")
+        )  # a migration takes as long as it takes
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
+
+    def _reader(self) -> Engine:
+        return self._engine.execution_options(isolation_level="REPEATABLE READ")
+
+    def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
+        statement = (
+            "WITH kept AS (INSERT INTO reports (campaign, hash, slot, content)"
+            " SELECT * FROM unnest(%b::int[], %b::bytea[], %b::bigint[], %b::bytea[]) ON CONFLICT DO NOTHING"
+            " RETURNING campaign, slot) SELECT campaign, slot, count(*) FROM kept GROUP BY campaign, slot"
+        )
+        return {
+            (row[0], row[1]): row[2]
+            for row in connection.exec_driver_sql(statement, _columns(rows))
+        }
+
+    def _lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
+        statement = (
+            "SELECT campaign, hash, slot, content FROM reports"
+            " JOIN unnest(%b::int[], %b::bytea[]) AS asked (campaign, hash) USING (campaign, hash)"
+        )
+        found = connection.exec_driver_sql(statement, _columns(rows)[:2])
+        return {(row[0], row[1]): (row[2], row[3]) for row in found}
+
+    def scrub(self) -> None:
+        """Write the table anew: without this, deleted rows would stay in its pages."""
+        with self._told_apart(), self._turn, self._engine.connect() as connection:
+            autonomous = connection.execution_options(isolation_level="AUTOCOMMIT")
+            autonomous.execute(text("VACUUM (FULL, ANALYZE) reports"))
+
+    def _is_full(self, error: BaseException) -> bool:
+        return getattr(error, "sqlstate", None) == DISK_FULL
+
+    def _wrong(self, error: BaseException) -> str | None:
+        state = getattr(error, "sqlstate", None)
+        if state == FORBIDDEN:
+            return "does not let this user make or use the collector's tables; make the user the owner of the database"
+        if state == READ_ONLY:
+            return "can only be read from; is it a replica? Use the server that it copies"
+        if state in (NO_COLUMN, NO_TABLE):
+            return "has other tables than this program knows; if a newer LoPub has migrated it, start that one here, too"
+        return (
+            next((wrong for said, wrong in REFUSALS.items() if re.search(said, str(error))), None)
+            if state is None
+            else None
+        )
+
+
+def _columns(rows: Sequence[StoredReport]) -> tuple[list[Any], ...]:
+    return tuple(list(column) for column in zip(*rows, strict=True))
+
+
+def _prepare(connection: Any, _: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit = on")
+        cursor.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
+    connection.commit()

@@ -1,0 +1,155 @@
+"""Campaigns that repeat: rounds, permanent answers, reports and refusals never change silently; the schema says the same."""
+
+import base64
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jsonschema
+import pytest
+
+from lopub import (
+    Campaign,
+    CampaignError,
+    Client,
+    EpsilonTooHigh,
+    MemoryStore,
+    Report,
+    ReportRejected,
+)
+from lopub.campaign.budget import decimal_up
+from lopub.campaign.randomness import Randomness
+from lopub.client.series import memorized
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+VECTORS = json.loads((GOLDEN / "rounds.json").read_text(encoding="ascii"))
+CAMPAIGNS = {
+    item["campaign"]: Campaign.from_bytes(item["text"].encode()) for item in VECTORS["campaigns"]
+}
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((ROOT / "docs" / "campaign.schema.json").read_text(encoding="utf-8"))
+)
+BEYOND_A_SCHEMA = (
+    "more rounds to",
+    "a last day",
+    "one more round",
+    "a lifetime epsilon that is too",
+    "mode ",
+    "a permanent layer",
+    "too few",
+    "an epsilon of",
+    "format",
+    "no lifetime",
+    "permanent odds that keep",
+)
+
+
+def maker() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_rounds", GOLDEN / "make_rounds.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+MAKER = maker()
+
+
+def each(section: str) -> Any:
+    return pytest.mark.parametrize(
+        "item", VECTORS[section], ids=lambda item: item.get("campaign", item.get("why"))
+    )
+
+
+def test_the_committed_vectors_are_what_the_maker_writes():
+    assert MAKER.file_text() == (GOLDEN / "rounds.json").read_text(encoding="ascii")
+
+
+@each("campaigns")
+def test_a_campaign_keeps_its_id_and_both_epsilons(item):
+    campaign = Campaign.from_bytes(item["text"].encode(), expected_id=item["id"])
+    assert campaign.canonical_bytes == item["text"].encode()
+    assert (decimal_up(campaign.loss), decimal_up(campaign.lifetime_loss)) == (
+        item["epsilon"],
+        item["lifetime_epsilon"],
+    )
+    SCHEMA.validate(json.loads(item["text"]))
+
+
+@each("attribute_epsilons")
+def test_an_attributes_epsilon_is_kept(item):
+    assert decimal_up(CAMPAIGNS[item["campaign"]].loss_of(item["attribute"])) == item["epsilon"]
+
+
+@each("caps")
+def test_a_cap_is_compared_with_the_lifetime_epsilon(item):
+    try:
+        Client(CAMPAIGNS[item["campaign"]], epsilon_cap=item["cap"], store=MemoryStore())
+        allowed = True
+    except EpsilonTooHigh:
+        allowed = False
+    assert allowed == item["allowed"]
+
+
+@each("rounds")
+def test_a_device_draws_the_same_rounds_from_the_same_bytes(item):
+    campaign, random = CAMPAIGNS[item["campaign"]], bytes.fromhex(item["random"])
+    with MAKER.MAKER.handed_out(random, slot=item["slots"][0]) as taken:
+        days = Client(campaign, store=MemoryStore()).rounds()
+    assert [(day - MAKER.EPOCH).days for day in days] == item["slots"]
+    assert [campaign.terms.schedule.slots[number] for number in item["rounds"]] == item["slots"]
+    assert taken[0] == len(random)
+
+
+@each("slots")
+def test_a_day_has_the_slot_of_its_round(item):
+    assert CAMPAIGNS[item["campaign"]].terms.schedule.slot_on(item["day"]) == item["slot"]
+
+
+@each("permanent_answers")
+def test_a_permanent_answer_keeps_its_bytes(item):
+    campaign, random = CAMPAIGNS[item["campaign"]], bytes.fromhex(item["random"])
+    with MAKER.MAKER.handed_out(random) as taken:
+        kept = memorized(campaign, campaign.domain.indices(item["record"]), Randomness())
+    assert (kept.hex(), taken[0]) == (item["kept"], len(random))
+
+
+@each("reports")
+def test_a_report_keeps_its_bytes(item):
+    campaign, random = CAMPAIGNS[item["campaign"]], bytes.fromhex(item["random"])
+    with MAKER.MAKER.handed_out(random) as taken:
+        report = MAKER.report_of(campaign, item, item["slot"])
+    assert (report.to_bytes().hex(), taken[0]) == (item["bytes"], len(random))
+    assert json.loads(report.to_json()) == item["twin"]
+    assert Report.from_bytes(bytes.fromhex(item["bytes"]), campaign) == report
+
+
+@each("malformed_reports")
+def test_a_slot_that_begins_no_round_is_refused(item):
+    with pytest.raises(ReportRejected) as refused:
+        Report.from_bytes(bytes.fromhex(item["bytes"]), CAMPAIGNS[item["campaign"]])
+    assert refused.value.reason == item["reason"]
+
+
+@each("refused_campaigns")
+def test_a_campaign_is_refused_for_the_agreed_reason(item):
+    data = item["text"].encode() if "text" in item else base64.b64decode(item["base64"])
+    with pytest.raises(CampaignError) as refused:
+        Campaign.from_bytes(data)
+    assert refused.value.reason == item["reason"]
+
+
+@each("refused_campaigns")
+def test_the_schema_refuses_what_a_schema_can(item):
+    if not item["why"].startswith(BEYOND_A_SCHEMA):
+        assert not SCHEMA.is_valid(json.loads(item["text"]))
+
+
+def test_the_vectors_hold_every_mechanism_that_can_keep_an_answer_jointly_and_separately():
+    kept = {(c.mechanism.name, c.jointly) for c in CAMPAIGNS.values() if c.mechanism.permanent}
+    assert kept == {
+        (name, jointly) for name in ("direct", "unary", "bloom") for jointly in (True, False)
+    }

@@ -1,0 +1,274 @@
+"""A campaign comes from a stranger: whatever its bytes are, it is loaded or refused within a second and 200 MB of memory.
+
+Measured is the CPU time of a process of its own, so that a busy machine does not matter; here it may take a second, and takes
+about half of one at most.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+import heavy
+from lopub.campaign.budget import UNIT
+from lopub.campaign.campaign import Campaign
+from lopub.campaign.canonical import LONGEST_FILE, MOST_OPENED
+from lopub.campaign.domain import Boolean, Categorical, Domain, IntegerRange
+from lopub.campaign.mechanisms import Bloom
+from lopub.campaign.terms import Terms, Translation
+from lopub.campaign.texts import MOST_MARKS, SETTLED, check_text, normalize
+from lopub.campaign.views import AllAttributes, Listed, Sample
+from lopub.errors import CampaignError, DomainError
+from lopub.planning.request import CampaignRequest, make_campaign
+
+MOST_SECONDS = 1.0
+MOST_MEBIBYTES = 190
+ALWAYS = [
+    "wide_integers",
+    "alternating_marks",
+    "jointly_filtered_fill_of_many_booleans",
+    "a_salt_of_a_million_letters",
+    "four_thousand_translations",
+    "a_hundred_thousand_categories",
+    "every_question_follows_from_all_before_it",
+    "a_chain_of_four_thousand_conditions",
+    "sixty_lists_of_sixty_four_options",
+    "a_condition_as_deep_as_json_may_be",
+]
+LEGITIMATE = [
+    name
+    for name in heavy.HEAVY
+    if list(heavy.HEAVY).index(name) < list(heavy.HEAVY).index("wide_integers")
+]
+
+
+@pytest.fixture(scope="module")
+def measurements() -> dict[str, dict[str, object]]:
+    names = list(heavy.HEAVY) if os.environ.get("LOPUB_FULL") else sorted({*ALWAYS, *LEGITIMATE})
+    command = [sys.executable, str(Path(heavy.__file__)), *names]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return {found["name"]: found for found in map(json.loads, lines)}
+
+
+@pytest.mark.parametrize("name", heavy.HEAVY)
+def test_a_campaign_is_loaded_or_refused_within_a_second_and_200_megabytes(name, measurements):
+    if name not in measurements:
+        pytest.skip("runs with LOPUB_FULL=1")
+    found = measurements[name]
+    assert found["outcome"] == "loaded" or found["outcome"].startswith("refused: ")
+    assert found["seconds"] < MOST_SECONDS
+    assert found["mebibytes"] < MOST_MEBIBYTES
+
+
+@pytest.mark.parametrize("name", LEGITIMATE)
+def test_a_large_campaign_that_people_may_want_is_loaded(name, measurements):
+    assert measurements[name]["outcome"] == "loaded"
+
+
+def test_refusals_are_one_short_sentence(measurements):
+    """A text of the file that is quoted is cut short."""
+    assert all(
+        len(str(found["outcome"])) < 300 and "\n" not in str(found["outcome"])
+        for found in measurements.values()
+    )
+
+
+# ---- the limits, to the last
+
+
+def booleans(n: int) -> Domain:
+    return Domain(tuple(Boolean(name=f"{i:x}") for i in range(n)))
+
+
+def test_candidates_of_all_attributes_are_limited_together():
+    wide = [IntegerRange(name=name, minimum=1, maximum=2**16) for name in "abcd"]
+    assert sum(Domain(tuple(wide)).sizes) == 262_144
+    with pytest.raises(
+        DomainError, match="may have 262,144 candidates in all, got 262,146; use bins"
+    ):
+        Domain((*wide, Boolean(name="e")))
+
+
+def test_a_wide_integer_is_not_listed_to_be_counted():
+    attribute = IntegerRange(name="n", minimum=-5, maximum=60_000, missing=True)
+    assert attribute.size == 60_007
+    assert not {"texts", "candidates"} & set(vars(attribute))
+    assert len(attribute.texts) == attribute.size
+
+
+def test_the_attributes_named_in_listed_views_are_limited_together():
+    domain = booleans(4096)
+    names = domain.names
+    sets = [((*names[:i], *names[i + 1 :]), 1) for i in range(32)]  # 32 * 4,095 names
+    assert len(Listed.of(domain, [*sets, (names[:32], 1)]).sets) == 33
+    with pytest.raises(
+        CampaignError, match="may name 131,072 attributes in all its sets together, got 131,073"
+    ):
+        Listed.of(domain, [*sets, (names[:33], 1)])
+
+
+def test_translations_are_limited():
+    languages = [f"aa-{i:x}" for i in range(4097)]
+    assert Terms(name="t", translations=dict.fromkeys(languages[:4096], Translation()))
+    with pytest.raises(
+        CampaignError, match="translations may name at most 4,096 languages, got 4,097"
+    ):
+        Terms(name="t", translations=dict.fromkeys(languages, Translation()))
+
+
+def test_a_language_is_a_short_tag():
+    assert Terms(name="t", language="aa" + "-b" * 49)
+    with pytest.raises(CampaignError, match="a language must be a tag such as en or pt-BR"):
+        Terms(name="t", language="aa" + "-b" * 50)
+
+
+@pytest.mark.parametrize(("n_hashes", "fits"), [(4, True), (5, False)])
+def test_hashed_positions_are_limited(n_hashes, fits):
+    domain = Domain((IntegerRange(name="n", minimum=1, maximum=2**16),))
+    wish = CampaignRequest(flip_probability="0.5", n_bits=4096, n_hashes=n_hashes)
+    if fits:
+        assert make_campaign(domain, Terms(name="t"), wish)
+    else:
+        with pytest.raises(
+            CampaignError,
+            match="65,536 cells with 5 hashes have 327,680 positions in their filters, more than the",
+        ):
+            make_campaign(domain, Terms(name="t"), wish)
+
+
+@pytest.mark.parametrize(("n_letters", "fits"), [(981, True), (982, False)])
+def test_hashed_bytes_are_limited(n_letters, fits):
+    """For each of 2^15 cells: tag 17, salt 5, name 4 + n, text 4 + 5, counter 8; at the limit 1,024 bytes together."""
+    attribute = IntegerRange(name="n" * n_letters, minimum=10_000, maximum=10_000 + 2**15 - 1)
+    mechanism = Bloom({1: UNIT // 4}, 65_536, 2, "1")
+    if fits:
+        mechanism.check_codes([(attribute,)])
+    else:
+        with pytest.raises(
+            CampaignError, match="hashed from more than 33,554,432 bytes of names and candidates"
+        ):
+            mechanism.check_codes([(attribute,)])
+
+
+def test_sets_that_are_tried_to_find_the_views_of_joint_filters_are_limited():
+    """Ninety booleans make 4,005 pairs, which is few enough; ninety-one make 4,095; ninety-two 4,186 views, which is too many."""
+    wish = CampaignRequest(
+        flip_probability="0.5", n_bits=64, n_hashes=4, view=Sample(2), jointly=True
+    )
+    assert make_campaign(booleans(91), Terms(name="t"), wish)
+    with pytest.raises(
+        CampaignError, match="at most 4,096 views, found among 16,384 sets of attributes"
+    ):
+        make_campaign(booleans(92), Terms(name="t"), wish)
+
+
+def test_a_campaign_that_nobody_could_load_is_not_named():
+    terms = Terms(name="t", consent="x" * LONGEST_FILE)
+    with pytest.raises(
+        CampaignError, match=r"a campaign may have at most 4,194,304 bytes, got 4,19\d,\d\d\d"
+    ):
+        make_campaign(booleans(2), terms, CampaignRequest(epsilon=1))
+
+
+@pytest.mark.parametrize("extra", [0, 1])
+def test_signs_that_open_lists_and_objects_are_limited_in_texts_too(extra):
+    campaign = make_campaign(booleans(2), Terms(name="t", consent="{"), CampaignRequest(epsilon=1))
+    opened = campaign.canonical_bytes.count(b"{") + campaign.canonical_bytes.count(b"[")
+    consent = "{[" * ((MOST_OPENED - opened + 1) // 2) + "{" * (
+        (MOST_OPENED - opened + 1) % 2 + extra
+    )
+    data = campaign.canonical_bytes.replace(b'"consent":"{"', f'"consent":"{consent}"'.encode())
+    if extra:
+        with pytest.raises(
+            CampaignError, match=r"at most 262,144 of the signs \{ and \[, got 262,145"
+        ):
+            Campaign.from_bytes(data)
+    else:
+        assert Campaign.from_bytes(data).terms.consent == consent
+
+
+# ---- characters
+
+
+def test_what_is_normalized_is_assigned_in_every_version_from_14_on():
+    """So that its normal form never changes. The running Python has that version or a newer one, which has all that it had."""
+    settled = [code for code in range(0x110000) if re.fullmatch(f"[{SETTLED}]", chr(code))]
+    assert len(settled) == 14_165
+    assert not [code for code in settled if unicodedata.category(chr(code)) in ("Cn", "Cs", "Co")]
+
+
+@pytest.mark.parametrize(
+    "newer",
+    ["\U0001fae9", "\U00016d67\U00016d67", "e\u0897\u0378\u0301", "\U0001f6dc", "\U000323af"],
+)
+def test_a_character_that_unicode_14_does_not_have_stands_for_itself(newer):
+    """Two of U+16D67 are one character from Unicode 16.0 on, and U+0897 is a mark then; no program may look at that."""
+    assert normalize(newer) == newer
+    assert Terms(name="t", title=newer).title == newer
+
+
+@pytest.mark.parametrize("code", [0xFFFE, 0xFFFF, 0xFDD0, 0x1FFFF, 0x10FFFF])
+def test_a_code_point_that_is_no_character_is_refused(code):
+    with pytest.raises(
+        CampaignError, match=rf"a text contains U\+{code:04X}, which is not a character"
+    ):
+        normalize(chr(code))
+    with pytest.raises(
+        DomainError, match=rf"a value of attribute 'x': a text contains U\+{code:04X}"
+    ):
+        Categorical(name="x", values=("a", chr(code)))
+
+
+@pytest.mark.parametrize(
+    "text", ["🫠", "東京", "é", "\ue000", "\U0010fffd", "क्षि", "ก็", "👩‍👩‍👧‍👦", "\u0301"]
+)
+def test_what_people_write_is_taken(text):
+    assert normalize(text) == text
+
+
+@pytest.mark.parametrize("mark", ["\u0301", "\u0327", "\u05b0", "\u0903", "\u3099"])
+def test_runs_of_marks_are_limited(mark):
+    assert normalize("q" + mark * MOST_MARKS + "q" + mark * MOST_MARKS)
+    with pytest.raises(CampaignError, match="a text has more than 30 combining marks in a row"):
+        normalize("q" + mark * (MOST_MARKS + 1))
+
+
+def test_marks_that_are_not_normalized_may_be_many():
+    assert normalize("\u0f73" * 99) == "\u0f73" * 99
+
+
+def test_marks_of_two_texts_do_not_add_up_to_a_run():
+    values = ("q" + "\u0316" * MOST_MARKS, "\u0316" * MOST_MARKS)
+    assert Categorical(name="x", values=values).values == values
+
+
+def test_every_combining_class_belongs_to_a_mark():
+    """So that limited runs of marks limit what a normalizer has to sort."""
+    sorted_ones = [c for c in map(chr, range(0x110000)) if unicodedata.combining(c)]
+    assert {unicodedata.category(c)[0] for c in sorted_ones} == {"M"}
+
+
+def test_a_hostile_answer_is_refused_quickly():
+    attribute = Categorical(name="x", values=("a", "b"))
+    with pytest.raises(DomainError, match="attribute 'x' does not list this value"):
+        attribute.index("\u0301\u0323" * 1_000_000)
+
+
+def test_a_newline_before_a_mark_is_in_normal_form():
+    """In the file it is the letter n before the mark, and a program that looked at the file as a whole would compose the two."""
+    campaign = make_campaign(
+        booleans(2),
+        Terms(name="t", title="\n\u0303"),
+        CampaignRequest(epsilon=1, view=AllAttributes()),
+    )
+    assert Campaign.from_bytes(campaign.canonical_bytes).terms.title == "\n\u0303"
+
+
+def test_an_overlong_text_is_refused_before_it_is_looked_into():
+    with pytest.raises(DomainError, match="it must have at most 1000 characters, got 2000000"):
+        check_text("\u0301\u0323" * 1_000_000, "it", DomainError)

@@ -1,0 +1,388 @@
+"""The commands of a collector: what a steward does without HTTP."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from datetime import date, timedelta
+from pathlib import Path
+
+import commands
+import pytest
+
+import people
+from consoles import Console
+from lopub import CampaignRequest, Schedule, Terms, make_campaign
+from lopub.campaign.report import FRAMED_TYPE, Report, framed
+from lopub.collector.campaigns import all_campaigns
+from lopub.collector.database import store_at
+from lopub.collector.keeping import goal_of
+from lopub.collector.settings import CollectorSettings, settings_from
+from lopub.errors import DomainError, StoreError
+from lopub.reports.batch import ReportBatch
+from servers import Postgres, running_collector, start_collector
+
+CAMPAIGN = people.campaign(min_reports=20)
+
+
+def lopub(*arguments: object, directory: Path, code: int = 0, **environment: str) -> str:
+    """What a command prints, where it exits as expected; standard error if it refuses."""
+    if arguments[0] == "serve":  # which takes hold of its process
+        done = commands.in_a_process(*arguments, cwd=directory, env={**os.environ, **environment})
+    else:
+        done = commands.lopub(*arguments, cwd=directory, **environment)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A directory with a campaign and a file of its reports, two of them damaged."""
+    CAMPAIGN.save(tmp_path / "campaign.json")
+    data = people.reports(CAMPAIGN, 60)
+    ReportBatch.from_reports([Report.from_bytes(each, CAMPAIGN) for each in data], CAMPAIGN).save(
+        tmp_path / "reports.parquet"
+    )
+    (tmp_path / "reports.bin").write_bytes(framed([*data, b"short", data[0][:-1] + b"\xff"]))
+    return tmp_path
+
+
+def test_a_campaign_is_opened_listed_and_closed_without_http(database: str, files: Path):
+    opened = lopub("collect", "open", "campaign.json", "--database", database, directory=files)
+    page = f"people take part at /c/{CAMPAIGN.id} of the collector"
+    assert opened == f"campaign survey is open: /campaigns/{CAMPAIGN.id}\n{page}\n"
+    again = lopub("collect", "open", "campaign.json", directory=files, LOPUB_DATABASE=database)
+    assert "(it was already)" in again
+    listed = lopub("collect", "list", "--database", database, directory=files)
+    assert listed == f"{CAMPAIGN.id}  survey: open, below 20 reports\n"
+    assert "is closed since" in lopub(
+        "collect", "close", CAMPAIGN.id[:12], "--database", database, directory=files
+    )
+    told = lopub(
+        "collect", "open", "campaign.json", "--database", database, directory=files, code=1
+    )
+    assert "is closed" in told
+
+
+def test_the_number_of_people_that_a_campaign_was_planned_for_goes_along(
+    database: str, files: Path
+):
+    """It was lost on the way from `plan` to the console, which then had no goal to show."""
+    (files / "draft.json").write_text(
+        '{"name": "tea", "schema": {"fields": [{"name": "tea", "type": "boolean"}]}}'
+    )
+    said = lopub(
+        "campaign",
+        "make",
+        "draft.json",
+        "-o",
+        "tea.json",
+        "--epsilon",
+        "4",
+        "--people",
+        "700",
+        directory=files,
+    )
+    assert "lopub collect open tea.json --people 700" in said
+    said = lopub(
+        "plan",
+        "draft.json",
+        "-o",
+        "planned.json",
+        "--epsilon",
+        "4",
+        "--people",
+        "700",
+        directory=files,
+    )
+    assert "lopub collect open planned.json --people 700" in said
+    opened = lopub(
+        "collect", "open", "tea.json", "--people", "700", "--database", database, directory=files
+    )
+    assert "planned for 700 people" in opened
+    again = lopub("collect", "open", "tea.json", "--database", database, "--json", directory=files)
+    assert json.loads(again)["planned_for"] == 700
+    store = store_at(database)
+    (entry,) = all_campaigns(store)
+    assert goal_of(store, entry.number) == 700
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"), [(3, 9, "begins on"), (-9, -3, "is over since")]
+)
+def test_a_campaign_is_not_said_to_be_open_before_it_begins_or_after_its_end(
+    database: str, files: Path, first: int, last: int, said: str
+):
+    schedule = Schedule(
+        opens=date.today() + timedelta(days=first), closes=date.today() + timedelta(days=last)
+    )
+    make_campaign(
+        people.DOMAIN, Terms(name="days", schedule=schedule), CampaignRequest(epsilon=2)
+    ).save(files / "days.json")
+    told = lopub("collect", "open", "days.json", "--database", database, directory=files)
+    assert told.startswith(
+        f"campaign days {said} {schedule.opens if first > 0 else schedule.closes}"
+    )
+
+
+def test_a_file_is_imported_with_the_same_checks_and_once(database: str, files: Path):
+    first = lopub("import", "campaign.json", "reports.bin", "--database", database, directory=files)
+    assert f"60 reports of campaign {CAMPAIGN.id[:16]}… accepted, 0 were there already" in first
+    again = lopub(
+        "import", "campaign.json", "reports.parquet", "--database", database, directory=files
+    )
+    assert "0 reports" in again and "60 were there already" in again
+    assert "60 reports" in lopub("collect", "list", "--database", database, directory=files)
+
+
+@pytest.mark.parametrize("bloom", [True, False])
+def test_publications_are_the_same_bytes_from_either_store_and_from_a_file(
+    files: Path, postgres: Postgres, bloom: bool
+):
+    """With bloom the order of the reports, and the folds they fall into, reach the result; the store knows hashes of ids only."""
+    target = people.campaign(bloom=bloom)
+    target.save(files / "campaign.json", force=True)
+    batch = ReportBatch.from_reports(
+        [Report.from_bytes(each, target) for each in people.reports(target, 200)], target
+    )
+    batch.save(files / "reports.parquet", force=True)
+    sources = [f"sqlite:///{files}/lopub.db", postgres.new_database()]
+    for address in sources:
+        lopub("import", "campaign.json", "reports.parquet", "--database", address, directory=files)
+    lopub("publish", "campaign.json", "reports.parquet", "-o", "0", directory=files)
+    lopub("publish", "campaign.json", sources[0], "-o", "1", directory=files)
+    lopub("publish", sources[1], "--campaign", target.id, "-o", "2", directory=files)
+    contents = [
+        {
+            str(path.relative_to(files / name)): path.read_bytes()
+            for path in sorted((files / name).rglob("*"))
+            if path.is_file()
+        }
+        for name in ("0", "1", "2")
+    ]
+    assert len(contents[0]) > 5
+    assert contents[0] == contents[1] == contents[2]
+
+
+def test_below_min_reports_nothing_is_published(files: Path):
+    few = people.campaign("few", min_reports=61)
+    few.save(files / "few.json")
+    data = [Report.from_bytes(each, few) for each in people.reports(few, 60)]
+    ReportBatch.from_reports(data, few).save(files / "few.parquet")
+    lopub("import", "few.json", "few.parquet", directory=files)
+    told = lopub("publish", "few.json", "sqlite:///lopub.db", "-o", "out", directory=files, code=1)
+    assert re.search(r"61", told)
+    assert not (files / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ("publish", "campaign.json", "sqlite:///nothing.db", "-o", "out"),
+            "there is no database nothing.db",
+        ),
+        (("collect", "list"), "there is no database lopub.db"),
+        (("collect", "list", "--database", "mysql://x"), "got one of kind 'mysql'"),
+        (("backup", "-o", "b"), "there is no database lopub.db"),
+        (("restore", "nothing"), "there is no backup nothing"),
+        (("token", "new", "--scope", "all"), "scope must be one of read, manage, got 'all'"),
+        (("serve", "--settings", "nothing.toml"), "cannot read settings nothing.toml"),
+        (
+            ("serve", "--database", "sqlite:///campaign.json"),
+            "database campaign.json is not an SQLite database",
+        ),
+        (
+            ("collect", "list", "--database", "sqlite:///campaign.json"),
+            "database campaign.json is not an SQLite database",
+        ),
+        (
+            ("serve", "--database", "sqlite:////"),
+            "database / is a directory; name a file in it, as in sqlite:////lopub.db",
+        ),
+        (("serve", "--host", "203.0.113.1", "--port", "1"), "cannot listen on 203.0.113.1 port 1"),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(files: Path, arguments: tuple[str, ...], told: str):
+    said = lopub(*arguments, directory=files, code=1)
+    refusals = [line for line in said.splitlines() if line.startswith("lopub: ")]
+    assert len(refusals) == 1
+    assert told in refusals[0]
+
+
+def test_a_database_is_backed_up_while_its_collector_goes_on_and_restored(
+    database: str, files: Path
+):
+    lopub("import", "campaign.json", "reports.parquet", "--database", database, directory=files)
+    with running_collector(database) as collector:
+        assert "60 reports backed up" in lopub(
+            "backup", "--database", database, "-o", "b", directory=files
+        )
+        more = framed(people.reports(CAMPAIGN, 1))
+        assert (
+            collector.ask(
+                "POST", f"/campaigns/{CAMPAIGN.id}/reports", more, Content_Type=FRAMED_TYPE
+            ).status
+            == 200
+        )
+    assert "b exists already" in lopub(
+        "backup", "--database", database, "-o", "b", directory=files, code=1
+    )
+    assert "60 reports restored" in lopub(
+        "restore", "b", "--database", "sqlite:///restored.db", directory=files
+    )
+    assert (files / "b").stat().st_mode & 0o077 == 0
+
+
+def test_an_import_into_a_file_that_a_collector_uses_is_refused(files: Path):
+    with running_collector(f"sqlite:///{files}/lopub.db"):
+        told = lopub("import", "campaign.json", "reports.parquet", directory=files, code=1)
+        assert (
+            "is in use by another collector; stop that one first, or send the reports to it" in told
+        )
+
+
+def test_a_token_made_beside_a_running_collector_is_good_at_once(database: str, files: Path):
+    with running_collector(database) as collector:
+        token = lopub(
+            "token", "new", "--database", database, "--days", "2", directory=files
+        ).strip()
+        headers = {"Authorization": f"Bearer {token}"}
+        assert collector.ask("GET", "/campaigns", **headers).status == 200
+        name = (
+            lopub("token", "list", "--database", database, directory=files)
+            .splitlines()[1]
+            .split()[0]
+        )
+        lopub("token", "revoke", name, "--database", database, directory=files)
+        assert collector.ask("GET", "/campaigns", **headers).status == 401
+
+
+def test_a_first_start_says_how_to_make_a_token(files: Path):
+    address = f"sqlite:///{files}/lopub.db"
+    collector = start_collector(address)
+    assert collector.stop() == 0
+    assert any(f"lopub token new --database {address}" in line for line in collector.errors)
+    assert [json.loads(line)["event"] for line in collector.errors if line.startswith("{")] == [
+        "started",
+        "stopped",
+    ]
+
+
+# ---- settings
+
+
+def test_settings_come_from_file_then_environment_then_command_line(tmp_path: Path):
+    (tmp_path / "s.toml").write_text('port = 1\nhost = "h"\nbody_bytes = 7\n')
+    environment = {"LOPUB_PORT": "2", "LOPUB_HOST": "e", "LOPUB_DATA": "of no concern"}
+    assert settings_from(
+        tmp_path / "s.toml", environment, {"port": 3, "host": None}
+    ) == CollectorSettings(port=3, host="e", body_bytes=7)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("prot = 1", "has a setting 'prot', which there is not; known are database, host, port"),
+        ("port = 65536", "setting port must lie in 0..65535, got 65536"),
+        ('port = "x"', "setting port must be an integer"),
+        ("connections = 0", "setting connections must be at least 1, got 0"),
+        ("queue_reports = 1", "setting queue_reports must not be below request_reports"),
+        (
+            'embed = "https://a.example; script-src *"',
+            "setting embed must be sites such as https://town.example",
+        ),
+        ('embed = "*"', "apart by spaces, got '*'"),
+        ("port", "is not a TOML file"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(tmp_path: Path, text: str, told: str):
+    (tmp_path / "s.toml").write_text(text)
+    with pytest.raises(DomainError, match=re.escape(told)):
+        settings_from(tmp_path / "s.toml", {}, {})
+
+
+def test_a_setting_of_the_environment_that_is_no_number_is_refused():
+    with pytest.raises(DomainError, match="LOPUB_PORT must be an integer"):
+        settings_from(None, {"LOPUB_PORT": "x"}, {})
+
+
+def test_settings_that_are_not_there_are_refused(tmp_path: Path):
+    with pytest.raises(StoreError, match="cannot read settings"):
+        settings_from(tmp_path / "nothing", {}, {})
+
+
+def test_a_demo_says_where_it_starts_that_nothing_of_it_stays(tmp_path: Path):
+    """And still ends with the token, which the page for signing in says is in the last line."""
+    command = [
+        sys.executable,
+        "-m",
+        "lopub",
+        "serve",
+        "--demo",
+        "--port",
+        "0",
+        "--console",
+        "127.0.0.1:0",
+    ]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    ) as demo:
+        assert demo.stdout is not None
+        lines = [demo.stdout.readline() for _ in range(5)]
+        assert "when it stops, everything in it is deleted" in lines[3]
+        assert "lopub serve --database sqlite:///lopub.db" in lines[3] and lines[4].startswith(
+            "sign in with lopub_"
+        )
+        port, token = re.findall(r"http://127.0.0.1:(\d+)", lines[2])[0], lines[4].split()[-1]
+        console = Console("", 0, int(port), demo, token, "")
+        assert "when it stops, everything in it is deleted" in console.get("/console/sign-in")
+        console.sign_in()
+        page = console.get("/console")
+        assert (
+            "when it stops, everything in it is deleted" in page
+            and "lopub serve --database sqlite:///lopub.db" in page
+        )
+        demo.terminate()
+    assert not list(tmp_path.glob("lopub-demo-*"))  # as it said
+
+
+def test_told_twice_to_stop_it_stops_as_if_told_once(tmp_path: Path):
+    """People press Ctrl-C again. What was being finished was cut then, and a traceback was in the log."""
+    collector = start_collector(f"sqlite:///{tmp_path / 'lopub.db'}", "--console", "127.0.0.1:0")
+    collector.process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    assert collector.stop(signal.SIGINT) == 0
+    assert not [line for line in collector.errors if '"error"' in line or "Traceback" in line]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "restore broken --database sqlite:///new.db",
+        "import campaign.json broken --database sqlite:///new.db",
+    ],
+)
+def test_a_refused_command_leaves_no_database(tmp_path: Path, command: str):
+    make_campaign(people.DOMAIN, Terms(name="people"), CampaignRequest(epsilon=4)).save(
+        tmp_path / "campaign.json"
+    )
+    (tmp_path / "broken").write_bytes(b"no backup, and no reports")
+    before = sorted(tmp_path.iterdir())
+    commands.refused(commands.lopub(*command.split(), cwd=tmp_path))
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_refused_command_leaves_a_database_that_was_there(tmp_path: Path):
+    store_at(f"sqlite:///{tmp_path / 'old.db'}").close()
+    (tmp_path / "broken").write_bytes(b"no backup")
+    commands.refused(
+        commands.lopub("restore", "broken", "--database", "sqlite:///old.db", cwd=tmp_path)
+    )
+    assert (tmp_path / "old.db").stat().st_size

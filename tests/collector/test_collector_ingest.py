@@ -1,0 +1,456 @@
+"""Ingest over real HTTP: what is acknowledged is durable, what is refused says why, and bad requests are sent away."""
+
+import json
+import os
+import select
+import signal
+import socket
+import sqlite3
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import sqlalchemy
+
+import people
+from load import in_time
+from lopub import Campaign
+from lopub.campaign.report import base64url, framed
+from lopub.collector.campaigns import close_campaign, find_campaign, open_campaign, tally
+from lopub.collector.database import store_at
+from servers import Answer, Postgres, Running, running_collector, start_collector
+
+CAMPAIGN = people.campaign()
+SCHEDULED = people.campaign("scheduled", scheduled=True)
+CLOSED = people.campaign("closed")
+FRAMED = "application/vnd.lopub.reports.v1"
+JSON = "application/json"
+
+
+def open_all(database: str) -> None:
+    store = store_at(database)
+    for each in (CAMPAIGN, SCHEDULED, CLOSED):
+        open_campaign(store, each)
+    close_campaign(store, CLOSED.id)
+    store.close()
+
+
+@pytest.fixture
+def collector(database: str):
+    open_all(database)
+    with running_collector(database) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory):
+    """A collector with small bounds, in SQLite."""
+    database = f"sqlite:///{tmp_path_factory.mktemp('small')}/lopub.db"
+    open_all(database)
+    bounds = {
+        "LOPUB_BODY_BYTES": "20000",
+        "LOPUB_REQUEST_REPORTS": "100",
+        "LOPUB_RECEIVE_SECONDS": "1",
+    }
+    with running_collector(database, environment=bounds) as running:
+        yield running
+
+
+def send(collector: Running, data: list[bytes], target: Campaign = CAMPAIGN) -> Answer:
+    return collector.ask(
+        "POST", f"/campaigns/{target.id}/reports", framed(data), Content_Type=FRAMED
+    )
+
+
+def kept(database: str) -> int:
+    store = store_at(database)
+    try:
+        return tally(store, find_campaign(store, CAMPAIGN.id)).n_reports
+    finally:
+        store.close()
+
+
+def assert_problem(answer: Answer, status: int, name: str, sentence: str) -> None:
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status, answer.json["status"], answer.json["type"]) == (
+        status,
+        status,
+        f"urn:lopub:problem:{name}",
+    )
+    assert sentence in answer.json["detail"]
+    assert ("retry-after" in answer.headers) == (status in (503, 507))
+
+
+# ---- reports
+
+
+def test_reports_are_kept_once_and_only_refused_ones_are_listed(collector: Running):
+    data = people.reports(CAMPAIGN, 5)
+    answer = send(collector, data)
+    assert (answer.status, answer.json) == (200, {"received": 5, "refused": []})
+    conflicting = people.with_another_slot(data[1])
+    mixed = [data[0], conflicting, b"\x02" + data[2][1:], b"short", *people.reports(CAMPAIGN, 1)]
+    answer = send(collector, mixed)
+    assert answer.status == 200
+    assert answer.json["received"] == 5
+    assert [(each["index"], each["reason"]) for each in answer.json["refused"]] == [
+        (1, "conflict"),
+        (2, "version"),
+        (3, "length"),
+    ]
+    assert "another report with the same id is kept already" in answer.json["refused"][0]["detail"]
+    assert kept(collector.address) == 6
+
+
+def test_a_body_that_ends_within_a_report_refuses_just_that_report(small: Running):
+    data = people.reports(CAMPAIGN, 2)
+    body = framed(data)[:-3]
+    answer = small.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=FRAMED)
+    assert (answer.status, answer.json["received"]) == (200, 2)
+    assert [(each["index"], each["reason"]) for each in answer.json["refused"]] == [(1, "length")]
+
+
+def test_twins_are_as_good_as_bytes(small: Running):
+    data = people.reports(CAMPAIGN, 3)
+    twins = [json.loads(people.twin(each, CAMPAIGN)) for each in data]
+    path = f"/campaigns/{CAMPAIGN.id}/reports"
+    assert small.ask("POST", path, json.dumps(twins[0]), Content_Type=JSON).json == {
+        "received": 1,
+        "refused": [],
+    }
+    twice = json.dumps(twins[1])[:-1] + ', "slot": 1}'
+    first, again, damaged = map(json.dumps, (twins[0], twins[1], twins[2] | {"payload": "!"}))
+    body = f'{{"reports": [{first}, {twice}, 7, {damaged}, {again}]}}'
+    answer = small.ask("POST", path, body, Content_Type=f"{JSON}; charset=utf-8")
+    assert [(each["index"], each["reason"]) for each in answer.json["refused"]] == [
+        (1, "json"),
+        (2, "json"),
+        (3, "json"),
+    ]
+    assert send(small, data[:2]).json == {"received": 2, "refused": []}
+
+
+def test_a_report_outside_the_schedule_is_refused(small: Running):
+    (report,) = people.reports(SCHEDULED, 1)
+    late = report[:25] + (2**31).to_bytes(4) + report[29:]
+    answer = send(small, [late], SCHEDULED)
+    assert answer.json["refused"][0]["reason"] == "slot"
+
+
+def test_a_withdrawn_report_is_refused_when_it_comes_again(collector: Running):
+    data = people.reports(CAMPAIGN, 2)
+    send(collector, data[:1])
+    for each in (data[0], data[0], data[1]):
+        body = json.dumps({"id": base64url(each[9:25])})
+        answer = collector.ask(
+            "POST", f"/campaigns/{CAMPAIGN.id}/withdrawals", body, Content_Type=JSON
+        )
+        assert (answer.status, answer.body) == (204, b"")
+    answer = send(collector, data)
+    assert [(each["index"], each["reason"]) for each in answer.json["refused"]] == [
+        (0, "withdrawn"),
+        (1, "withdrawn"),
+    ]
+
+
+# ---- requests that are refused as a whole
+
+
+def test_an_unknown_campaign_is_refused(small: Running):
+    assert_problem(
+        send(small, [b"x"], people.campaign("unknown")),
+        404,
+        "unknown-campaign",
+        "there is no campaign",
+    )
+    answer = small.ask("POST", "/campaigns/nonsense/reports", b"x", Content_Type=FRAMED)
+    assert_problem(answer, 404, "unknown-campaign", "64 hexadecimal digits")
+
+
+def test_a_closed_campaign_is_refused(small: Running):
+    assert_problem(
+        send(small, people.reports(CLOSED, 1), CLOSED),
+        409,
+        "closed",
+        "is closed; it takes no more reports",
+    )
+    body = json.dumps({"id": base64url(bytes(16))})
+    answer = small.ask("POST", f"/campaigns/{CLOSED.id}/withdrawals", body, Content_Type=JSON)
+    assert_problem(answer, 409, "closed", "is closed")
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_an_oversized_body_is_refused(small: Running, chunked: bool):
+    body = bytes(30_000)
+    sent = (body[i : i + 1000] for i in range(0, len(body), 1000)) if chunked else body
+    answer = small.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", sent, Content_Type=FRAMED)  # type: ignore[arg-type]
+    assert_problem(answer, 413, "too-large", "a body here may have at most 20,000 bytes")
+
+
+def test_too_many_reports_in_a_request_are_refused(small: Running):
+    assert_problem(send(small, [b"x"] * 101), 413, "too-large", "at most 100 reports")
+
+
+@pytest.mark.parametrize("media_type", ["text/plain", "application/octet-stream", ""])
+def test_another_media_type_is_refused(small: Running, media_type: str):
+    answer = small.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", b"x", Content_Type=media_type)
+    assert_problem(answer, 415, "media-type", f"reports come as {FRAMED} or application/json")
+
+
+@pytest.mark.parametrize(
+    ("media_type", "body", "sentence"),
+    [
+        (FRAMED, b"", "the body has no report"),
+        (JSON, b'{"reports": []}', "the body has no report"),
+        (JSON, b"{", "not valid JSON"),
+        (JSON, b"\xff", "not valid JSON"),
+        (JSON, b"[" * 15_000, "not valid JSON"),
+        (JSON, b"[]", "must be one JSON object"),
+        (JSON, b'{"reports": 1, "reports": 2}', "each of its members named once"),
+        (JSON, b'{"reports": 1}', "must be a list"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_refused(
+    small: Running, media_type: str, body: bytes, sentence: str
+):
+    answer = small.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=media_type)
+    assert_problem(answer, 400, "malformed", sentence)
+
+
+def test_another_method_is_refused(small: Running):
+    answer = small.ask("GET", f"/campaigns/{CAMPAIGN.id}/reports")
+    assert_problem(answer, 405, "method-not-allowed", "reports come by POST")
+    assert answer.headers["allow"] == "POST"
+
+
+def raw(collector: Running, data: bytes, *, seconds: float = 60) -> bytes:
+    """Everything that comes back until the collector hangs up."""
+    with socket.create_connection(("127.0.0.1", collector.port), timeout=seconds) as connection:
+        connection.sendall(data)
+        parts = []
+        while part := connection.recv(65536):
+            parts.append(part)
+        return b"".join(parts)
+
+
+def test_a_slow_body_is_refused_and_hung_up_on(small: Running):
+    head = f"POST /campaigns/{CAMPAIGN.id}/reports HTTP/1.1\r\nHost: x\r\nContent-Type: {FRAMED}\r\nContent-Length: 100\r\n\r\n"
+    started = time.monotonic()
+    answer = raw(small, head.encode() + b"too little")
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"urn:lopub:problem:slow-body" in answer
+    assert b"the body did not arrive within 1 seconds" in answer
+    assert in_time(time.monotonic() - started, 3)
+
+
+def test_a_slow_head_is_refused_and_hung_up_on(small: Running):
+    for beginning in (b"", b"POST /campaigns HTTP/1.1\r\nHost:"):
+        started = time.monotonic()
+        answer = raw(small, beginning)
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert b"the request did not arrive within 1 seconds" in answer
+        assert in_time(time.monotonic() - started, 5)
+
+
+def test_an_endless_head_is_refused(small: Running):
+    answer = raw(small, b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000)
+    assert answer.startswith(b"HTTP/1.1 413")
+
+
+def let_in(collector: Running) -> socket.socket:
+    """A connection with a place, and half a head; whoever asked whether the collector is ready may just be leaving its own."""
+    while True:
+        connection = socket.create_connection(("127.0.0.1", collector.port))
+        connection.sendall(b"GET / HTTP/1.1\r\nX: " + b"x" * 10_000)
+        if not select.select([connection], [], [], 0.2)[0]:
+            return connection
+        connection.close()
+
+
+def test_no_more_connections_than_the_bound_are_served(tmp_path: Path):
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    with running_collector(database, environment={"LOPUB_CONNECTIONS": "3"}) as collector:
+        held = [let_in(collector) for _ in range(3)]
+        for each in held:  # nobody gives way who has just sent so much
+            each.sendall(b"x" * 10_000)
+        time.sleep(0.01)
+        answer = raw(collector, b"")
+        assert answer.startswith(b"HTTP/1.1 503")
+        assert b"retry-after: 1" in answer.lower()
+        for each in held:
+            each.close()
+        time.sleep(0.2)
+        assert collector.is_ready()
+
+
+def test_random_bytes_never_make_a_5xx(small: Running):
+    for seed in range(60):
+        body = os.urandom(seed * 7)
+        for media_type in (FRAMED, JSON):
+            answer = small.ask(
+                "POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=media_type
+            )
+            assert answer.status in (200, 400)
+
+
+# ---- what the process does
+
+
+def test_sigterm_under_load_loses_nothing_that_was_acknowledged(collector: Running):
+    """Finishes what it has, and exits with 0 within five seconds."""
+    (template,) = people.reports(CAMPAIGN, 1)
+    acknowledged = [0] * 8
+    data = [
+        [people.with_another_id(template, 10**6 * who + i) for i in range(5000)] for who in range(8)
+    ]
+
+    def upload(who: int) -> None:
+        for start in range(0, 5000, 5):
+            try:
+                answer = send(collector, data[who][start : start + 5])
+            except OSError:
+                return
+            if answer.status != 200:
+                return
+            acknowledged[who] += 5
+
+    uploaders = [threading.Thread(target=upload, args=(who,)) for who in range(8)]
+    for uploader in uploaders:
+        uploader.start()
+    time.sleep(1)
+    started = time.monotonic()
+    assert collector.stop() == 0
+    assert in_time(time.monotonic() - started, 5)
+    for uploader in uploaders:
+        uploader.join()
+    assert sum(acknowledged) > 0
+    assert sum(acknowledged) <= kept(collector.address) <= sum(acknowledged) + 8 * 5
+
+
+def test_sigkill_loses_nothing_that_was_acknowledged(database: str):
+    open_all(database)
+    collector = start_collector(database)
+    data = people.reports(CAMPAIGN, 40)
+    for i in range(0, 40, 4):
+        assert send(collector, data[i : i + 4]).status == 200
+    assert collector.stop(signal.SIGKILL) == -signal.SIGKILL
+    started = time.monotonic()
+    again = start_collector(database)
+    assert in_time(time.monotonic() - started, 5)
+    assert send(again, data).json == {"received": 40, "refused": []}
+    assert again.stop() == 0
+    assert kept(database) == 40
+
+
+def test_more_reports_than_may_wait_are_sent_away_for_a_while(tmp_path: Path):
+    """While something else holds the database, one full request may wait, and the next is told to come again."""
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    open_all(database)
+    bounds = {"LOPUB_REQUEST_REPORTS": "100", "LOPUB_QUEUE_REPORTS": "150"}
+    data = people.reports(CAMPAIGN, 100)
+    with running_collector(database, environment=bounds) as collector:
+        assert send(collector, data[:1]).status == 200
+        holder = sqlite3.connect(tmp_path / "lopub.db", isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        answers: list[Answer] = []
+        waiting = threading.Thread(target=lambda: answers.append(send(collector, data)))
+        waiting.start()
+        time.sleep(0.5)
+        assert_problem(
+            send(collector, data),
+            503,
+            "busy",
+            "too many reports wait for a commit; send the same again later",
+        )
+        holder.execute("ROLLBACK")
+        holder.close()
+        waiting.join()
+        assert answers[0].json == {"received": 100, "refused": []}
+        assert send(collector, data).json == {"received": 100, "refused": []}
+    assert kept(database) == 100
+
+
+def test_a_second_collector_on_the_same_file_is_refused(small: Running):
+    with pytest.raises(RuntimeError, match="is in use by another collector; stop that one first"):
+        start_collector(small.address)
+
+
+def test_a_database_of_a_newer_version_is_refused_at_the_start(tmp_path: Path):
+    address = f"sqlite:///{tmp_path}/lopub.db"
+    store = store_at(address)
+    with store.writing() as connection:
+        connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = '0999'"))
+    store.close()
+    with pytest.raises(
+        RuntimeError, match="lopub: the database has schema 0999, from a newer LoPub"
+    ):
+        start_collector(address)
+
+
+def test_a_database_that_goes_away_is_told_and_found_again(postgres: Postgres):
+    database = postgres.new_database()
+    open_all(database)
+    data = people.reports(CAMPAIGN, 3)
+    with running_collector(database) as collector:
+        assert send(collector, data[:1]).status == 200
+        postgres.stop()
+        try:
+            assert_problem(
+                send(collector, data[1:2]), 503, "unavailable", "send the same again later"
+            )
+            assert_problem(
+                collector.ask("GET", "/ready"), 503, "unavailable", "cannot reach its store"
+            )
+            assert collector.ask("GET", "/health").status == 200
+        finally:
+            postgres.start()
+        until = time.monotonic() + 10
+        while send(collector, data).status != 200:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        assert collector.is_ready()
+    assert kept(database) == 3
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may mount a small file system")
+def test_a_full_disk_is_told_and_reports_are_taken_again_when_there_is_space(tmp_path: Path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(disk)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip("this machine does not allow mounts")
+    try:
+        database = f"sqlite:///{disk}/lopub.db"
+        open_all(database)
+        (template,) = people.reports(CAMPAIGN, 1)
+        ballast = disk / "ballast"
+        ballast.write_bytes(bytes(1_500_000))
+        acknowledged: list[bytes] = []
+        with running_collector(database) as collector:
+            for i in range(2000):
+                data = [people.with_another_id(template, 50 * i + j) for j in range(50)]
+                answer = send(collector, data)
+                if answer.status != 200:
+                    break
+                acknowledged += data
+            assert_problem(answer, 507, "storage-full", "has no space left")
+            assert collector.process.poll() is None
+            ballast.unlink()
+            until = time.monotonic() + 60
+            while send(collector, data).status != 200:
+                assert time.monotonic() < until
+            assert send(collector, acknowledged[:4000]).json == {
+                "received": len(acknowledged[:4000]),
+                "refused": [],
+            }
+            assert collector.has_said("the store refuses commits")
+            assert collector.has_said("the store takes commits again")
+        assert kept(database) == len(acknowledged) + 50
+    finally:
+        subprocess.run(["umount", str(disk)], check=False)

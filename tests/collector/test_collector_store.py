@@ -1,0 +1,711 @@
+"""Stores keep each report once, for good, and nothing that tells who sent it or when."""
+
+import hashlib
+import os
+import platform
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import sqlalchemy
+
+import people
+from lopub.campaign.report import Report
+from lopub.collector.backup import backup, restore
+from lopub.collector.campaigns import (
+    all_campaigns,
+    close_campaign,
+    erase,
+    find_campaign,
+    open_campaign,
+    overdue,
+    tally,
+    withdraw,
+)
+from lopub.collector.collector import give_memory_back
+from lopub.collector.database import store_at
+from lopub.collector.importing import import_reports
+from lopub.collector.keeping import actions, record
+from lopub.collector.reading import batch_of
+from lopub.collector.sqlite_store import SqliteStore
+from lopub.collector.store import ReportStore, StoredReport, Submission, today
+from lopub.collector.tokens import all_grants, grant_of, new_token, revoke
+from lopub.collector.wire import row_of
+from lopub.errors import (
+    CampaignClosed,
+    DomainError,
+    NoCampaign,
+    Reason,
+    StorageFull,
+    StoreError,
+    StoreUnavailable,
+    TooFewReports,
+)
+from lopub.reports.batch import ReportBatch
+from servers import Postgres
+
+CAMPAIGN = people.campaign()
+
+
+@pytest.fixture
+def store(database: str):
+    opened = store_at(database)
+    yield opened
+    opened.close()
+
+
+def rows(store: ReportStore, n: int) -> list[StoredReport]:
+    number = find_campaign(store, CAMPAIGN.id).number
+    return [
+        row_of(Report.from_bytes(data, CAMPAIGN), number) for data in people.reports(CAMPAIGN, n)
+    ]
+
+
+def n_kept(store: ReportStore) -> int:
+    return tally(store, find_campaign(store, CAMPAIGN.id)).n_reports
+
+
+def opened(store: ReportStore) -> int:
+    return open_campaign(store, CAMPAIGN)[0].number
+
+
+def test_a_campaign_is_opened_once(store: ReportStore):
+    assert open_campaign(store, CAMPAIGN)[1] is True
+    assert open_campaign(store, CAMPAIGN)[1] is False
+    assert [entry.campaign for entry in all_campaigns(store)] == [CAMPAIGN]
+
+
+def test_an_unknown_campaign_is_told_as_such(store: ReportStore):
+    with pytest.raises(NoCampaign, match="there is no campaign 0000000000000000… here"):
+        find_campaign(store, "0" * 64)
+
+
+def test_a_replay_is_success_and_counts_once(store: ReportStore):
+    number = opened(store)
+    kept = rows(store, 20)
+    first = store.write([Submission(number, kept)])
+    again = store.write([Submission(number, kept[5:] + rows(store, 1))])
+    assert (first.n_accepted, first.n_replayed, again.n_accepted, again.n_replayed) == (
+        20,
+        0,
+        1,
+        15,
+    )
+    assert again.outcomes[0].refused == {}
+    assert n_kept(store) == 21
+
+
+def test_the_same_report_twice_in_one_commit_counts_once(store: ReportStore):
+    number = opened(store)
+    (row,) = rows(store, 1)
+    written = store.write([Submission(number, [row, row]), Submission(number, [row])])
+    assert (written.n_accepted, written.n_replayed, n_kept(store)) == (1, 2, 1)
+
+
+@pytest.mark.parametrize("in_one_commit", [True, False])
+def test_the_same_id_with_another_body_is_refused_and_the_first_kept(
+    store: ReportStore, in_one_commit: bool
+):
+    number = opened(store)
+    (row,) = rows(store, 1)
+    others = [
+        row._replace(slot=(row.slot or 0) + 1),
+        row._replace(content=b"\x01" + (row.content or b"")[1:] + b"x"),
+    ]
+    groups = [[Submission(number, [row]), Submission(number, others)]]
+    groups = groups if in_one_commit else [[group] for group in groups[0]]
+    for group in groups:
+        written = store.write(group)
+    assert written.outcomes[-1].refused == {0: Reason.CONFLICT, 1: Reason.CONFLICT}
+    with store.reading() as connection:
+        ((kept,),) = store.rows(connection, number)
+    assert kept == row[1:]
+    assert tally(store, find_campaign(store, CAMPAIGN.id)).refused == {Reason.CONFLICT: 2}
+
+
+def test_refused_reports_are_counted_by_reason_for_good(store: ReportStore, database: str):
+    number = opened(store)
+    for _ in range(3):
+        store.write(
+            [
+                Submission(number, rows(store, 1), {Reason.RANGE: 2, Reason.JSON: 1}),
+                Submission(number, [], {Reason.RANGE: 1}),
+            ]
+        )
+    store.close()
+    again = store_at(database)
+    assert tally(again, find_campaign(again, CAMPAIGN.id)).refused == {
+        Reason.JSON: 3,
+        Reason.RANGE: 9,
+    }
+    again.close()
+
+
+def test_a_closed_campaign_takes_nothing_more(store: ReportStore):
+    number = opened(store)
+    kept = rows(store, 3)
+    store.write([Submission(number, kept[:2])])
+    entry = close_campaign(store, CAMPAIGN.id)
+    assert entry.closed == today()
+    written = store.write([Submission(number, kept[2:], {Reason.JSON: 1})])
+    assert written.outcomes[0].closed
+    assert (written.n_accepted, n_kept(store)) == (0, 2)
+    assert tally(store, entry).refused == {}
+    with pytest.raises(CampaignClosed, match="is closed"):
+        withdraw(store, entry, kept[0].hash)
+    with pytest.raises(CampaignClosed, match="is closed"):
+        open_campaign(store, CAMPAIGN)
+
+
+def test_a_withdrawn_report_is_gone_and_stays_away(store: ReportStore):
+    number = opened(store)
+    kept = rows(store, 3)
+    entry = find_campaign(store, CAMPAIGN.id)
+    store.write([Submission(number, kept[:2])])
+    withdraw(store, entry, kept[0].hash)
+    withdraw(store, entry, kept[2].hash)  # before it comes
+    written = store.write([Submission(number, kept)])
+    assert written.outcomes[0].refused == {0: Reason.WITHDRAWN, 2: Reason.WITHDRAWN}
+    found = tally(store, entry)
+    assert (found.n_reports, found.n_withdrawn, found.refused) == (1, 2, {Reason.WITHDRAWN: 2})
+
+
+def test_below_min_reports_no_count_is_shown(store: ReportStore):
+    few = people.campaign(min_reports=5)
+    entry, _ = open_campaign(store, few)
+    made = [row_of(Report.from_bytes(data, few), entry.number) for data in people.reports(few, 5)]
+    store.write([Submission(entry.number, made[:4])])
+    with pytest.raises(TooFewReports, match="shows its counts from 5 reports on"):
+        tally(store, entry)
+    store.write([Submission(entry.number, made)])
+    assert tally(store, entry).n_reports == 5
+
+
+def test_reports_come_out_as_they_went_in_in_the_order_of_their_hashes(store: ReportStore):
+    number = opened(store)
+    data = people.reports(CAMPAIGN, 50)
+    store.write(
+        [Submission(number, [row_of(Report.from_bytes(each, CAMPAIGN), number) for each in data])]
+    )
+    batch = batch_of(store, find_campaign(store, CAMPAIGN.id))
+    expected = sorted((hashlib.sha256(each[9:25]).digest(), each[25:]) for each in data)
+    found = [
+        (
+            batch.ids[i].tobytes(),
+            int(batch.slots[i]).to_bytes(4) + batch.masks[i].tobytes() + batch.payloads.string(i),
+        )
+        for i in range(len(batch))
+    ]
+    assert found == expected
+    with pytest.raises(DomainError, match="keeps only the hashes of report ids"):
+        batch.report(0)
+
+
+def test_a_file_is_imported_once_with_its_refused_ones_counted(store: ReportStore, tmp_path: Path):
+    entry, _ = open_campaign(store, CAMPAIGN)
+    data = people.reports(CAMPAIGN, 30)
+    batch = ReportBatch.from_reports([Report.from_bytes(each, CAMPAIGN) for each in data], CAMPAIGN)
+    batch.save(tmp_path / "reports.parquet")
+    told: list[tuple[str, int, int | None]] = []
+    loaded = ReportBatch.load(tmp_path / "reports.parquet")
+    first = import_reports(
+        store, entry, [loaded[:20], loaded[20:]], progress=lambda *step: told.append(step)
+    )
+    again = import_reports(store, entry, [ReportBatch.load(tmp_path / "reports.parquet")])
+    assert (first.n_accepted, first.n_replayed, again.n_accepted, again.n_replayed) == (
+        30,
+        0,
+        0,
+        30,
+    )
+    assert told == [("importing", 20, None), ("importing", 30, None)]
+    close_campaign(store, CAMPAIGN.id)
+    with pytest.raises(CampaignClosed, match="takes no more reports"):
+        import_reports(store, entry, [batch])
+
+
+def test_retention_deletes_when_its_days_are_over(store: ReportStore):
+    kept_for_a_week = people.campaign("week", retention_days=7)
+    entry, _ = open_campaign(store, kept_for_a_week)
+    marker = b"\x5a" * 64
+    store.write(
+        [
+            Submission(
+                entry.number,
+                [
+                    StoredReport(entry.number, bytes(31) + bytes([i]), 1, marker + bytes([i]))
+                    for i in range(200)
+                ],
+            )
+        ]
+    )
+    open_campaign(store, CAMPAIGN)
+    day = today()
+    store.today = lambda: day + 100
+    assert list(overdue(store)) == []
+    store.today = lambda: day
+    closed = close_campaign(store, kept_for_a_week.id)
+    store.today = lambda: day + 7
+    assert list(overdue(store)) == []
+    store.today = lambda: day + 8
+    assert [each.campaign.id for each in overdue(store)] == [kept_for_a_week.id]
+    assert erase(store, closed) == 200
+    assert list(overdue(store)) == []
+    with pytest.raises(StoreError, match="were deleted at the end of their retention"):
+        batch_of(store, find_campaign(store, kept_for_a_week.id))
+
+
+def test_what_retention_deleted_is_in_no_file_any_more(tmp_path: Path):
+    store = SqliteStore(tmp_path / "lopub.db")
+    entry, _ = open_campaign(store, people.campaign("week", retention_days=7))
+    marker = os.urandom(64)
+    store.write(
+        [
+            Submission(
+                entry.number,
+                [
+                    StoredReport(entry.number, os.urandom(32), 1, marker + bytes([i]))
+                    for i in range(200)
+                ],
+            )
+        ]
+    )
+    assert any(marker in path.read_bytes() for path in tmp_path.iterdir())
+    erase(store, entry)
+    assert not any(marker in path.read_bytes() for path in tmp_path.iterdir())
+    store.close()
+
+
+# ---- what is kept
+
+
+def test_the_schema_has_no_place_for_a_sender_a_time_or_an_order(store: ReportStore):
+    store.write([Submission(opened(store), rows(store, 1))])
+    columns = {
+        column["name"] for column in sqlalchemy.inspect(store._engine).get_columns("reports")
+    }
+    assert columns == {"campaign", "hash", "slot", "content"}
+
+
+def test_sqlite_rows_have_no_number_of_arrival(tmp_path: Path):
+    SqliteStore(tmp_path / "lopub.db").close()
+    with (
+        sqlite3.connect(tmp_path / "lopub.db") as connection,
+        pytest.raises(sqlite3.OperationalError, match="rowid"),
+    ):
+        connection.execute("SELECT rowid FROM reports")
+    connection.close()
+
+
+def test_postgresql_rows_of_one_commit_lie_in_the_order_of_their_hashes(postgres: Postgres):
+    store = store_at(postgres.new_database())
+    number = opened(store)
+    store.write([Submission(number, [row]) for row in rows(store, 40)])
+    with store.reading() as connection:
+        hashes = list(
+            connection.execute(sqlalchemy.text("SELECT hash FROM reports ORDER BY ctid")).scalars()
+        )
+    assert hashes == sorted(hashes)
+    store.close()
+
+
+def test_only_its_owner_can_read_an_sqlite_file(tmp_path: Path):
+    SqliteStore(tmp_path / "lopub.db").close()
+    assert (tmp_path / "lopub.db").stat().st_mode & 0o077 == 0
+
+
+# ---- tokens
+
+
+def test_a_token_is_kept_as_a_hash_only(store: ReportStore):
+    token = new_token(store, scope="read", days=3)
+    grant = grant_of(store, token)
+    assert grant and grant.scope == "read" and not grant.expired
+    assert grant.allows("read") and not grant.allows("manage")
+    assert grant_of(store, token + "x") is None
+    with store.reading() as connection:
+        stored = connection.execute(sqlalchemy.text("SELECT hash FROM tokens")).scalar()
+    assert bytes(stored) == hashlib.sha256(token.encode()).digest()
+
+
+def test_a_revoked_token_is_unknown(store: ReportStore):
+    token = new_token(store, scope="manage", days=3)
+    revoke(store, all_grants(store)[0].name)
+    assert grant_of(store, token) is None
+    with pytest.raises(DomainError, match="there is no token 'nothing'"):
+        revoke(store, "nothing")
+
+
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        ({"scope": "all", "days": 1}, "scope must be one of read, manage"),
+        ({"scope": "read", "days": 0}, "days must lie in 1..3650"),
+    ],
+)
+def test_a_token_that_cannot_be_is_refused(store: ReportStore, wish: dict, told: str):
+    with pytest.raises(DomainError, match=told):
+        new_token(store, **wish)
+
+
+# ---- files and versions
+
+
+def test_a_second_collector_on_one_sqlite_file_is_refused(tmp_path: Path):
+    address = f"sqlite:///{tmp_path}/lopub.db"
+    store = store_at(address)
+    store.hold()
+    script = (
+        "import sys; from lopub.collector.database import store_at; store_at(sys.argv[1]).hold()"
+    )
+    other = subprocess.run(
+        [sys.executable, "-c", script, address], capture_output=True, text=True, check=False
+    )
+    assert (
+        "is in use by another collector; stop that one first, or send the reports to it"
+        in other.stderr
+    )
+    store.close()
+    again = store_at(address)
+    again.hold()
+    again.close()
+
+
+def test_a_database_of_a_newer_version_is_refused(database: str):
+    store = store_at(database)
+    with store.writing() as connection:
+        connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = '0999'"))
+    store.close()
+    with pytest.raises(
+        StoreError,
+        match="the database has schema 0999, from a newer LoPub; this one knows up to 0005",
+    ):
+        store_at(database)
+
+
+def test_the_migrations_make_the_tables_that_the_program_uses(store: ReportStore):
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    from lopub.collector.rows import metadata
+
+    with store.reading() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        (
+            "mysql://x/y",
+            "database must be sqlite:///FILE or postgresql://USER@HOST/NAME, got one of kind 'mysql'",
+        ),
+        ("nonsense", "database must be sqlite:///FILE or postgresql"),
+        ("sqlite://", "needs a file"),
+    ],
+)
+def test_an_address_of_another_kind_is_refused(address: str, told: str):
+    with pytest.raises(DomainError, match=told):
+        store_at(address)
+
+
+def test_a_password_is_in_no_message():
+    with pytest.raises(StoreUnavailable, match=r"is out of reach") as told:
+        store_at("postgresql://lopub:secret@127.0.0.1:1/x")
+    assert "secret" not in str(told.value)
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_file_that_is_no_database_is_refused_for_good_and_left_alone(
+    tmp_path: Path, create: bool
+):
+    content = b"not a database, but long enough to be looked at" * 100
+    (tmp_path / "people.csv").write_bytes(content)
+    with pytest.raises(
+        StoreError, match=r"people\.csv is not an SQLite database; choose another file"
+    ) as told:
+        store_at(f"sqlite:///{tmp_path}/people.csv", create=create)
+    assert not isinstance(told.value, StoreUnavailable)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [content]
+
+
+def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path):
+    with sqlite3.connect(tmp_path / "bookmarks.db") as connection:
+        connection.execute("CREATE TABLE bookmarks (address TEXT)")
+    connection.close()
+    content = (tmp_path / "bookmarks.db").read_bytes()
+    with pytest.raises(
+        StoreError, match=r"bookmarks\.db is of another program; choose another file"
+    ):
+        store_at(f"sqlite:///{tmp_path}/bookmarks.db")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [content]
+
+
+def test_a_database_whose_version_is_another_programs_is_refused(store: ReportStore, database: str):
+    with store.writing() as connection:
+        connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = 'f00ba4'"))
+    with pytest.raises(StoreError, match="is of another program that also keeps its version there"):
+        store_at(database)
+    with store._writer().begin() as connection:
+        connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = '0001'"))
+        connection.execute(sqlalchemy.text("DROP TABLE refusals"))
+    with pytest.raises(StoreError, match="is of another program that also keeps its version there"):
+        store_at(database)
+
+
+def test_a_table_under_a_name_of_ours_is_refused(postgres: Postgres):
+    address = postgres.new_database()
+    engine = sqlalchemy.create_engine(address.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text("CREATE TABLE tokens (x INTEGER)"))
+    engine.dispose()
+    with pytest.raises(StoreError, match="has a table 'tokens' that is not a collector's"):
+        store_at(address)
+
+
+def test_a_directory_is_refused_as_such(tmp_path: Path):
+    with pytest.raises(
+        StoreError, match=r"is a directory; name a file in it, as in sqlite:///.*/lopub\.db"
+    ):
+        store_at(f"sqlite:///{tmp_path}")
+    with pytest.raises(StoreError, match="there is no directory"):
+        store_at(f"sqlite:///{tmp_path}/nowhere/lopub.db")
+    with pytest.raises(StoreError, match="there is no database"):
+        store_at(f"sqlite:///{tmp_path}/lopub.db", create=False)
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o400])
+@pytest.mark.parametrize("create", [True, False])
+def test_a_file_without_permission_is_told_as_such(tmp_path: Path, mode: int, create: bool):
+    SqliteStore(tmp_path / "lopub.db").close()
+    (tmp_path / "lopub.db").chmod(mode)
+    with (
+        as_somebody_else(),
+        pytest.raises(
+            StoreError, match="may not be read and written by this user; change its permissions"
+        ),
+    ):
+        store_at(f"sqlite:///{tmp_path}/lopub.db", create=create)
+
+
+@contextmanager
+def as_somebody_else():
+    """Root may read everything, so it becomes nobody for a while."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+
+
+def test_a_damaged_database_is_told_as_such(tmp_path: Path):
+    store = SqliteStore(tmp_path / "lopub.db")
+    number = opened(store)
+    store.write(
+        [
+            Submission(
+                number,
+                [StoredReport(number, os.urandom(32), 1, os.urandom(2000)) for _ in range(50)],
+            )
+        ]
+    )
+    store.scrub()
+    store.close()
+    content = bytearray((tmp_path / "lopub.db").read_bytes())
+    content[4096:] = bytes(len(content) - 4096)
+    (tmp_path / "lopub.db").write_bytes(content)
+    with pytest.raises(StoreError, match="is damaged; restore a backup into a new file"):
+        store_at(f"sqlite:///{tmp_path}/lopub.db")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "guarded:wrong@127.0.0.1:{port}/{name}",
+            "refuses this user's password; give the right one",
+        ),
+        ("guarded@127.0.0.1:{port}/{name}", "asks for a password; give one"),
+        (
+            "rejected@127.0.0.1:{port}/{name}",
+            "does not let this user in from here; see the server's pg_hba.conf",
+        ),
+        (
+            "lopub@127.0.0.1:{port}/nothing",
+            "nothing is not on this server; make it with createdb, or check the name",
+        ),
+        (
+            "stranger@127.0.0.1:{port}/{name}",
+            "does not let this user log in; check the user's name",
+        ),
+        (
+            "powerless@127.0.0.1:{port}/{name}",
+            "does not let this user make or use the collector's tables",
+        ),
+        ("lopub@nowhere.invalid/{name}", "names a host that is not known; check the address"),
+    ],
+)
+def test_a_postgresql_that_refuses_for_good_is_told_as_such(
+    guarded: tuple[int, str], name: str, told: str
+):
+    port, database = guarded
+    with pytest.raises(StoreError, match=told) as refusal:
+        store_at(f"postgresql://{name.format(port=port, name=database)}")
+    assert not isinstance(refusal.value, StoreUnavailable)
+    assert "wrong" not in str(refusal.value)
+
+
+@pytest.fixture(scope="module")
+def guarded(postgres: Postgres) -> tuple[int, str]:
+    """A port and a database where not everybody may do everything."""
+    name = postgres.new_database().rpartition("/")[2]
+    for role in (
+        "guarded LOGIN PASSWORD 'right'",
+        "powerless LOGIN",
+    ):  # unless another worker of the tests was here before
+        postgres.sql(
+            f"DO $$ BEGIN CREATE ROLE {role}; EXCEPTION WHEN duplicate_object THEN NULL; END $$"
+        )
+    rules = postgres.directory / "data" / "pg_hba.conf"
+    own = "host all guarded 127.0.0.1/32 scram-sha-256\nhost all rejected 127.0.0.1/32 reject\n"
+    rules.write_text(own + rules.read_text())
+    postgres.reload()
+    return postgres.port, name
+
+
+def test_a_deleted_sqlite_file_is_told_instead_of_written_to(tmp_path: Path):
+    """SQLite itself would acknowledge reports into a file that nobody can open any more."""
+    store = SqliteStore(tmp_path / "lopub.db")
+    number = opened(store)
+    (tmp_path / "lopub.db").rename(tmp_path / "away.db")
+    with pytest.raises(StoreUnavailable, match="is gone; put it back"):
+        store.write([Submission(number, [])])
+    (tmp_path / "away.db").rename(tmp_path / "lopub.db")
+    assert store.write([Submission(number, rows(store, 1))]).n_accepted == 1
+    store.close()
+
+
+def test_a_full_sqlite_file_is_told_and_takes_reports_again_later(tmp_path: Path):
+    store = SqliteStore(tmp_path / "lopub.db")
+    number = opened(store)
+    kept = [StoredReport(number, os.urandom(32), 1, os.urandom(2000)) for _ in range(400)]
+    with store.writing() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 20}")
+    with pytest.raises(StorageFull, match="has no space left"):
+        store.write([Submission(number, kept)])
+    with store.writing() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 100000")
+    assert store.write([Submission(number, kept)]).n_accepted == 400
+    store.close()
+
+
+# ---- backup
+
+
+def test_a_backup_is_the_same_whatever_store_it_comes_from(tmp_path: Path, postgres: Postgres):
+    data = people.reports(CAMPAIGN, 20)
+    files = []
+    for name, address in (("s", f"sqlite:///{tmp_path}/lopub.db"), ("p", postgres.new_database())):
+        store = store_at(address)
+        entry, _ = open_campaign(store, CAMPAIGN)
+        for each in data if name == "s" else reversed(data):
+            store.write(
+                [
+                    Submission(
+                        entry.number,
+                        [row_of(Report.from_bytes(each, CAMPAIGN), entry.number)],
+                        {Reason.JSON: 1},
+                    )
+                ]
+            )
+        files.append(tmp_path / name)
+        assert backup(store, files[-1]) == 20
+        store.close()
+    contents = [Counter("\n".join(sqlite3.connect(file).iterdump()).splitlines()) for file in files]
+    assert contents[0] == contents[1]
+
+
+def test_a_backup_restores_into_either_kind(store: ReportStore, tmp_path: Path):
+    source = SqliteStore(tmp_path / "source.db")
+    entry, _ = open_campaign(source, CAMPAIGN)
+    kept = rows(source, 25)
+    source.write([Submission(entry.number, kept, {Reason.JSON: 3})])
+    withdraw(source, entry, kept[0].hash)
+    token = new_token(source, scope="read", days=2)
+    record(source, "somebody", "sign-in")
+    backup(source, tmp_path / "backup")
+    source.close()
+    before = (tmp_path / "backup").read_bytes()
+    told: list[tuple[str, int, int | None]] = []
+    assert restore(tmp_path / "backup", store, progress=lambda *step: told.append(step)) == 24
+    copied = {"campaigns": 1, "reports": 25, "tallies": 2, "refusals": 1, "tokens": 1, "audit": 1}
+    assert told == [(f"copying {name}", n, None) for name, n in copied.items()]
+    assert (tmp_path / "backup").read_bytes() == before
+    found = find_campaign(store, CAMPAIGN.id)
+    counted = tally(store, found)
+    assert (counted.n_reports, counted.n_withdrawn, counted.refused) == (24, 1, {Reason.JSON: 3})
+    assert grant_of(store, token)
+    assert open_campaign(store, people.campaign("another"))[1]
+    record(store, "somebody", "sign-in")
+    assert len(actions(store)) == 2
+    with pytest.raises(StoreError, match="has campaigns already; restore into an empty one"):
+        restore(tmp_path / "backup", store)
+
+
+@pytest.mark.parametrize("name", ["x#1.bak", "x?mode=rw.bak", "x%41.bak", "x y.bak"])
+def test_a_backup_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    monkeypatch.chdir(tmp_path)
+    source, sink = SqliteStore(tmp_path / "source.db"), SqliteStore(tmp_path / "sink.db")
+    open_campaign(source, CAMPAIGN)
+    backup(source, Path(name))
+    assert restore(Path(name), sink) == 0 and find_campaign(sink, CAMPAIGN.id)
+    source.close()
+    sink.close()
+    assert {
+        path.name for path in tmp_path.iterdir() if not path.name.startswith(("source", "sink"))
+    } == {name}
+
+
+def test_a_file_that_is_no_backup_is_refused(tmp_path: Path):
+    store = SqliteStore(tmp_path / "lopub.db")
+    (tmp_path / "broken").write_bytes(b"nothing of the kind")
+    with pytest.raises(StoreError, match="is not a backup of a collector, or is damaged"):
+        restore(tmp_path / "broken", store)
+    with pytest.raises(StoreError, match="there is no backup"):
+        restore(tmp_path / "nothing", store)
+    store.close()
+
+
+def test_one_connection_of_its_own_writes(tmp_path: Path):
+    """Forbids to let readers and the writer share connections: each commit made the page caches of all others worthless, and the
+    process grew by one more cache whenever two of them met."""
+    store, writing, reading = SqliteStore(tmp_path / "lopub.db"), set[int](), set[int]()
+    for _ in range(3):
+        with store.writing() as connection:
+            writing.add(id(connection.connection.driver_connection))
+            with store.reading() as beside:
+                reading.add(id(beside.connection.driver_connection))
+    assert len(writing) == 1 and not writing & reading
+    store.close()
+
+
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="other C libraries keep their own counsel"
+)
+def test_what_a_burst_took_goes_back_to_the_system():
+    """Forbids to leave that to the C library: a few blocks that stay, at the end, keep all that lies before them."""
+    burst = [bytes(4_000) for _ in range(20_000)]
+    stays = burst[::1_000]
+    del burst
+    before = int(Path("/proc/self/statm").read_text().split()[1])
+    give_memory_back()
+    n_pages = before - int(Path("/proc/self/statm").read_text().split()[1])
+    assert n_pages * os.sysconf("SC_PAGESIZE") > 40 * 2**20 and len(stays) == 20

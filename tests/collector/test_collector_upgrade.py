@@ -1,0 +1,336 @@
+"""Stores outlive versions: older ones are migrated, newer ones refused, days end when they end; backups tell damage."""
+
+import hashlib
+import random
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from test_collector_agreement import published_files
+from test_collector_cli import lopub
+
+import load
+from load import FULL, Uploaders, kind_of, lost_and_doubled, note_figures
+from lopub import Campaign, CampaignRequest, Schedule, StoreError, Terms, make_campaign
+from lopub.campaign.schedule import EPOCH
+from lopub.collector import store as clock
+from lopub.collector.backup import SEAL_BYTES, backup, restore
+from lopub.collector.campaigns import (
+    _read,
+    all_campaigns,
+    close_campaign,
+    erase,
+    find_campaign,
+    open_campaign,
+    overdue,
+    tally,
+)
+from lopub.collector.database import store_at
+from lopub.collector.reading import batch_of
+from lopub.collector.rows import SCHEMA, campaigns
+from lopub.collector.sqlite_store import SqliteStore
+from lopub.collector.store import ReportStore
+from lopub.errors import Reason, StoreUnavailable
+from servers import Postgres, running_collector
+
+CAMPAIGN = load.campaign()
+FIRST = Path(__file__).parent / "stores" / "first.db"
+"""Written by the program as it was at its first schema (commit 2e3d2f5): 60 reports, one of them withdrawn; a closed campaign."""
+CONTENT = "00e0a5a46ee839e911b93c2e4e989be924efca9846e59d41c869490e01c20f18"
+
+
+# ---- upgrades
+
+
+def content_of(store: ReportStore, number: int) -> str:
+    with store.reading() as connection:
+        rows = [row for block in store.rows(connection, number) for row in block]
+    return hashlib.sha256(
+        b"".join(name + slot.to_bytes(4) + content for name, slot, content in rows)
+    ).hexdigest()
+
+
+def test_a_store_of_the_first_version_is_migrated_with_all_it_has(tmp_path: Path):
+    shutil.copy(FIRST, tmp_path / "lopub.db")
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    closed, first = all_campaigns(store)
+    counted = tally(store, first)
+    assert (counted.n_reports, counted.n_withdrawn, counted.refused) == (59, 1, {Reason.JSON: 3})
+    assert content_of(store, first.number) == CONTENT
+    assert (first.closed, closed.closed is not None) == (None, True)
+    store.close()
+
+
+def test_a_backup_of_the_first_version_restores_into_either_kind(database: str):
+    store = store_at(database)
+    assert restore(FIRST, store) == 59
+    assert content_of(store, all_campaigns(store)[1].number) == CONTENT
+    store.close()
+
+
+def move(address: str, version: str) -> None:
+    """What a newer program does to a store, as far as others can tell."""
+    store = store_at(address)
+    with store._writer().begin() as connection:
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{version}'")
+    store.close()
+
+
+@contextmanager
+def moved(address: str) -> Iterator[None]:
+    """While a newer program has moved the schema; at the end it is moved back, as if newer collectors had started."""
+    store = store_at(address)
+    move(address, "9999")
+    yield
+    with store._writer().begin() as connection:
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{SCHEMA}'")
+    store.close()
+
+
+def test_a_collector_writes_nothing_once_the_schema_has_moved(database: str):
+    """Forbids to go on writing beside a newer collector: what the newer one keeps exact, the older would not."""
+    load.opened(database, CAMPAIGN)
+    bodies = load.bodies_of(load.population(CAMPAIGN, 4_000, seed=21), 20)
+    with running_collector(database) as collector:
+        load.uploaded(collector.port, CAMPAIGN, bodies[:20])
+        with moved(database):
+            uploaders = Uploaders(collector.port, CAMPAIGN, bodies[20:])
+            until = time.monotonic() + 30
+            while uploaders.statuses[503] < 50 and time.monotonic() < until:
+                time.sleep(0.01)
+            assert uploaders.statuses[503] >= 50 and not uploaders.acknowledged
+            assert collector.ask("GET", "/ready").status == 503
+            n_refused = uploaders.statuses[503]
+        uploaders.join()
+    lost, doubled = lost_and_doubled(database, CAMPAIGN, bodies)
+    note_figures(
+        "schema-moved",
+        kind_of(database),
+        answers_503=n_refused,
+        answers_200=0,
+        lost=lost,
+        doubled=doubled,
+    )
+    assert (lost, doubled) == (0, 0)
+
+
+@pytest.mark.skipif(not FULL, reason="takes half a minute; LOPUB_FULL=1 runs it")
+def test_two_collectors_are_restarted_in_turn_under_load(postgres: Postgres):
+    database = postgres.new_database()
+    load.opened(database, CAMPAIGN)
+    bodies = load.bodies_of(load.population(CAMPAIGN, 40_000 if FULL else 4_000, seed=22), 20)
+    with running_collector(database) as first, running_collector(database) as second:
+        half = len(bodies) // 2
+        senders = [
+            Uploaders(first.port, CAMPAIGN, bodies[:half]),
+            Uploaders(second.port, CAMPAIGN, bodies[half:]),
+        ]
+        for each in senders:
+            each.wait_for(10)
+        for each in (first, second):
+            each.stop()
+        for sender, old in zip(senders, (first, second), strict=True):
+            with running_collector(database, "--port", str(old.port)):
+                sender.join()
+    lost, doubled = lost_and_doubled(database, CAMPAIGN, bodies)
+    note_figures(
+        "rolling-restart", "postgresql", acknowledged=20 * len(bodies), lost=lost, doubled=doubled
+    )
+    assert (lost, doubled) == (0, 0)
+
+
+def test_an_older_program_refuses_a_newer_schema_in_one_sentence(tmp_path: Path):
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    load.opened(database, CAMPAIGN)
+    move(database, "9999")
+    refused = lopub("serve", "--database", database, "--port", "0", directory=tmp_path, code=1)
+    assert refused.count("\n") <= 1
+    assert (
+        f"the database has schema 9999, from a newer LoPub; this one knows up to {SCHEMA}: install the newer LoPub"
+        in refused
+    )
+
+
+def test_a_store_that_moved_says_which_schema_it_has(tmp_path: Path):
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    with (
+        moved(f"sqlite:///{tmp_path}/lopub.db"),
+        pytest.raises(StoreUnavailable, match="has schema 9999 by now, and this program"),
+    ):
+        open_campaign(store, CAMPAIGN)
+    open_campaign(store, CAMPAIGN)
+    store.close()
+
+
+# ---- backups
+
+
+@pytest.fixture(scope="module")
+def backed_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backup of a store with a few hundred reports."""
+    directory = tmp_path_factory.mktemp("backed_up")
+    database = f"sqlite:///{directory}/lopub.db"
+    load.opened(database, CAMPAIGN)
+    with running_collector(database) as collector:
+        load.uploaded(
+            collector.port, CAMPAIGN, load.bodies_of(load.population(CAMPAIGN, 2_000, seed=23))
+        )
+    store = store_at(database)
+    backup(store, directory / "backup")
+    store.close()
+    return directory / "backup"
+
+
+def test_no_flipped_bit_of_a_backup_goes_unnoticed(backed_up: Path, tmp_path: Path):
+    content, rng = backed_up.read_bytes(), random.Random(1)
+    places = [rng.randrange(8 * len(content)) for _ in range(200)]
+    places += [8 * at for at in (0, 24, 60, 68, 96, len(content) - 1, len(content) - SEAL_BYTES)]
+    empty = SqliteStore(tmp_path / "empty.db")
+    for place in places:
+        damaged = bytearray(content)
+        damaged[place // 8] ^= 1 << place % 8
+        (tmp_path / "damaged").write_bytes(damaged)
+        with pytest.raises(StoreError, match="is not a backup of a collector, or is damaged"):
+            restore(tmp_path / "damaged", empty)
+    note_figures("backup", "flipped bits", places=len(places), noticed=len(places))
+    empty.close()
+
+
+@pytest.mark.parametrize("missing", [1, 20, SEAL_BYTES, SEAL_BYTES + 4096, 10_000])
+def test_a_backup_that_was_cut_off_is_refused(backed_up: Path, tmp_path: Path, missing: int):
+    (tmp_path / "damaged").write_bytes(backed_up.read_bytes()[:-missing])
+    empty = SqliteStore(tmp_path / "empty.db")
+    with pytest.raises(StoreError, match="is not a backup of a collector, or is damaged"):
+        restore(tmp_path / "damaged", empty)
+    empty.close()
+
+
+@pytest.mark.skipif(not FULL, reason="takes half a minute; LOPUB_FULL=1 runs it")
+def test_a_backup_made_under_load_gives_the_same_publication_on_either_kind(
+    database: str, tmp_path: Path, postgres: Postgres
+):
+    load.opened(database, CAMPAIGN)
+    bodies = load.bodies_of(load.population(CAMPAIGN, 4_000, seed=24), 20)
+    with running_collector(database) as collector:
+        uploaders = Uploaders(collector.port, CAMPAIGN, bodies)
+        uploaders.wait_for(60)
+        source = store_at(database)
+        acknowledged = 20 * len(uploaders.acknowledged)
+        n_copied = backup(source, tmp_path / "backup")
+        uploaders.join()
+        source.close()
+    assert acknowledged <= n_copied <= 4_000
+    files = []
+    for name, address in (
+        ("sqlite", f"sqlite:///{tmp_path}/restored.db"),
+        ("postgresql", postgres.new_database()),
+    ):
+        store = store_at(address)
+        assert restore(tmp_path / "backup", store) == n_copied
+        files.append(
+            published_files(batch_of(store, find_campaign(store, CAMPAIGN.id)), tmp_path / name)
+        )
+        store.close()
+    differing = sum(files[0].get(name) != files[1].get(name) for name in {*files[0], *files[1]})
+    note_figures(
+        "backup",
+        f"of {kind_of(database)}",
+        reports=n_copied,
+        files=len(files[0]),
+        differing=differing,
+    )
+    assert files[0] and differing == 0
+
+
+# ---- clocks
+
+
+def at(text: str) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("moment", "day"),
+    [
+        ("2028-02-28T23:59:59", date(2028, 2, 28)),
+        ("2028-02-29T00:00:00", date(2028, 2, 29)),
+        ("2028-02-29T23:59:59.999", date(2028, 2, 29)),
+        ("2028-03-01T00:00:00", date(2028, 3, 1)),
+        ("2100-02-28T23:59:59", date(2100, 2, 28)),
+        ("2100-03-01T00:00:00", date(2100, 3, 1)),
+    ],
+)
+def test_a_day_is_that_of_utc_to_the_second(
+    monkeypatch: pytest.MonkeyPatch, moment: str, day: date
+):
+    monkeypatch.setattr(clock.time, "time", lambda: at(moment))
+    assert clock.today() == slot_of(day)
+
+
+def over_a_leap_day(retention_days: int) -> Campaign:
+    schedule = Schedule(opens=date(2028, 2, 1), closes=date(2028, 2, 28))
+    terms = Terms(name="leap", schedule=schedule, retention_days=retention_days)
+    return make_campaign(load.DOMAIN, terms, CampaignRequest(epsilon=4))
+
+
+def slot_of(day: date) -> int:
+    return (day - EPOCH).days
+
+
+def test_retention_is_never_early_whatever_the_clock_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The last day of the schedule, a day of grace on 29 February, two days of retention: nothing goes before 3 March."""
+    target, now = over_a_leap_day(2), at("2028-02-10T12:00:00")
+    monkeypatch.setattr(clock.time, "time", lambda: now)
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    entry, _ = open_campaign(store, target, grace_days=1)
+    for hours in (0, 30, -30, 60, -12):  # forward and back, across the border of a day
+        now = at("2028-02-26T12:00:00") + 3600 * hours
+        assert list(overdue(store)) == []
+    for moment in ("2028-02-29T23:59:59", "2028-03-01T00:00:00", "2028-03-02T23:59:59"):
+        now = at(moment)
+        assert list(overdue(store)) == []
+        assert (find_campaign(store, target.id).closed is None) == (moment < "2028-03-01")
+    now = at("2028-03-03T00:00:00")
+    (due,) = overdue(store)
+    now = at("2028-03-02T22:00:00")  # back by two hours: not any more
+    assert list(overdue(store)) == []
+    now = at("2028-03-03T00:00:01")
+    erase(store, due)
+    assert list(overdue(store)) == []
+    assert entry.campaign.id == due.campaign.id
+    store.close()
+
+
+def test_a_close_by_hand_counts_from_its_own_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    target, now = over_a_leap_day(1), at("2028-02-27T23:59:59")
+    monkeypatch.setattr(clock.time, "time", lambda: now)
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    open_campaign(store, target)
+    assert close_campaign(store, target.id).closed == slot_of(date(2028, 2, 27))
+    now = at("2028-02-28T23:59:59")
+    assert list(overdue(store)) == []
+    now = at("2028-02-29T00:00:00")
+    assert len(list(overdue(store))) == 1
+    store.close()
+
+
+def test_no_campaign_stays_in_memory_because_its_retention_was_looked_at(tmp_path: Path):
+    """Forbids to read all campaigns again and again, and to keep them: a collector grew with every one that it erased."""
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    n_kept = _read.cache_info().currsize
+    for number in range(3):
+        terms = Terms(name=f"kept-{number}", retention_days=1)
+        target = make_campaign(load.DOMAIN, terms, CampaignRequest(epsilon=4))
+        open_campaign(store, target)
+        with store.writing() as connection:
+            closed = campaigns.update().where(campaigns.c.id == bytes.fromhex(target.id))
+            connection.execute(closed.values(closed=store.today() - 10))
+    assert len(list(overdue(store))) == 3
+    assert _read.cache_info().currsize == n_kept
+    store.close()

@@ -1,7 +1,7 @@
 # make demo   a walk through what exists, on made-up people
 # make test   everything that the gate asks for
-# make check  the inner loop: lint, types and the quick tests, in about a minute
-# make test-full  what a collector endures, with the full figures; long
+# make check P=queries  after every edit: lint, types, the architecture, and that package's quick tests
+# make test-full  how far everything bends: all tests at their full size, fuzzing, lowest versions; long
 # make bench  figures; long
 # make docs   the documentation site, into build/site
 # make dist   sdist and wheel, built twice with the same bytes, into dist
@@ -11,7 +11,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo check test test-full lint types unit bench reproduction golden bundle docs dist clean
+.PHONY: demo check check-folder test test-full lint types unit bench reproduction golden bundle docs dist clean
 
 $(VENV)/.ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -37,8 +37,12 @@ demo: $(VENV)/.demo
 
 test: lint types unit
 
-check: lint types clients/js/node_modules/.ready
-	$(BIN)/pytest -n 4 --dist worksteal -m "not slow" tests
+# Without P, the quick tests of all packages.
+check: check-folder lint types
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow" $(if $(P),tests/test_architecture.py) tests/$(P) $(wildcard src/lopub/$(P))
+
+check-folder:
+	@test -d tests/$(P) || { echo "P is one of: $$(cd tests && ls -d */ | tr -d / | xargs); got $(P)"; exit 1; }
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -47,18 +51,12 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-unit: $(VENV)/.dev clients/js/node_modules/.ready # on two cores, a third worker fills the time in which tests wait for servers and processes
-	$(BIN)/pytest -n 3 --dist worksteal
+# On two cores, a third process fills the time in which tests wait for servers and browsers.
+unit: $(VENV)/.dev clients/js/node_modules/.ready
+	$(BIN)/pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
-test-full: $(VENV)/.dev
-	LOPUB_FULL=1 $(BIN)/pytest tests/collector/test_collector_endurance.py tests/collector/test_collector_hostile.py tests/collector/test_collector_overload.py \
-		tests/collector/test_collector_store_gone.py tests/collector/test_collector_power.py tests/collector/test_collector_upgrade.py \
-		tests/collector/test_collector_fuzz.py tests/collector/test_collector_agreement.py tests/jobs \
-		tests/console/test_console_browser.py tests/console/test_console_fuzz.py \
-		tests/collector/test_collector_canary.py tests/collector/test_collector_machine.py tests/collector/test_sending_collector.py \
-		tests/planning/test_alarms.py tests/cli/test_cli_killed.py tests/cli/test_cli_ending.py tests/browser_client tests/evaluation/audit
-	$(BIN)/python -m pip install --quiet --editable ".[fuzz]" && $(BIN)/python tests/fuzzing.py all
-	$(BIN)/python tests/lowest_versions.py
+test-full: $(VENV)/.dev clients/js/node_modules/.ready
+	$(BIN)/python tests/full.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/client.py

@@ -1,7 +1,8 @@
-"""Is the default ever beaten? `python benchmarks/shrinking.py [--ours | --rest] [TABLE ...]`: `shrunk` beside the best of em,
-lasso, hybrid and product. Writes shrinking.csv in benchmarks/results, row by row. --ours: what the others have in that file is
-kept, and `shrunk` alone is run on the same sets. --rest: only rows that the file lacks, to go on with a run that was stopped.
-The table of docs/estimation.md is printed at the end.
+"""Is the default ever beaten? `shrunk` beside the best of em, lasso, hybrid and product.
+
+`PYTHONPATH=. python benchmarks/shrinking.py [--ours | --rest] [TABLE ...]` writes shrinking.csv in benchmarks/results.
+--ours: what the others have in that file is kept, and `shrunk` alone is run on the same sets. --rest: only rows that the file
+lacks, to go on with a run that was stopped. The table of docs/estimation.md is printed at the end.
 
 The paper's reports (Bloom filters of every attribute, its sample of each table), random sets of k attributes, the mean over all
 sets of a cell, the same for all methods. ratio: shrunk over the best of the others; seconds: CPU time of one set by shrunk. Sets

@@ -16,6 +16,7 @@ sys.path += [
 ]  # files borrow from each other
 
 from servers import Postgres, postgres_cluster, postgres_programs
+from tiers import FULL, HERE, group_of, is_slow
 
 hypothesis.settings.register_profile(
     "suite", deadline=None, derandomize=True
@@ -34,30 +35,28 @@ EXPECTED_SKIPS = (
 """What cannot be tried as a superuser, what only `make test-full` runs, cases of a table of cases that make no sense, and the one
 public table that may not be passed on."""
 unexpected: list[str] = []
-HERE = Path(__file__).parent
-SLOW = frozenset((HERE / "slow.txt").read_text().split())
-"""What `make check` leaves out, as its file or as its file::function. The rule: a function whose cases together take more than
-0.3 s of CPU time, with that of the processes that they start; and a file whose fixtures take more than half a second. Whatever
-needs PostgreSQL is slow without being listed; a new test is quick until it is listed."""
-FIRST = (
-    "test_determinism.py",
-    "test_reproduce.py",
-    "test_collector_fuzz.py",
-    "test_collector_endurance.py",
-    "test_cli_ending.py",
-)
-"""Files with the longest tests. They begin first: one that began last would keep one core busy and leave the other idle."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = [item for item in items if item.get_closest_marker("full") and not FULL]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
     for item in items:
-        function = item.nodeid.partition("[")[0].removeprefix("tests/")
-        if (
-            not SLOW.isdisjoint((function, function.partition("::")[0]))
-            or "postgresql" in item.name
-        ):
-            item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: item.path.name not in FIRST)
+        if isinstance(item, pytest.Function) and item.path.is_relative_to(HERE):
+            _sort_in(item)
+    items.sort(
+        key=lambda item: item.get_closest_marker("slow") is None
+    )  # quick ones fill the gaps at the end
+
+
+def _sort_in(item: pytest.Function) -> None:
+    slow = item.get_closest_marker("slow") is not None or is_slow(item)
+    if slow:
+        item.add_marker(pytest.mark.slow)
+    group = group_of(item, slow=slow)
+    if group is not None and item.get_closest_marker("xdist_group") is None:
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

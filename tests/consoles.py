@@ -120,8 +120,8 @@ def running_console(address: str, directory: Path, *options: str) -> Iterator[Co
         yield console
     finally:
         process.terminate()
-        process.wait(30)
-        drain.join(10)
+        process.wait(120)
+        drain.join(60)
         process.stdout.close()
         process.stderr.close()
 

@@ -6,7 +6,6 @@ One factor decides the size of the tests of endurance: with LOPUB_FULL=1 the fig
 import csv
 import fcntl
 import hashlib
-import os
 import socket
 import threading
 import time
@@ -25,8 +24,8 @@ from lopub.reports.batch import ReportBatch
 from lopub.reports.batch.report_files import framed_bytes
 from lopub.reports.dataset import Dataset
 from lopub.reports.simulation import simulate
+from tiers import FULL
 
-FULL = bool(os.environ.get("LOPUB_FULL"))
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results" / "endurance.csv"
 PER_REQUEST = 100
 N_UPLOADERS = 16
@@ -133,7 +132,10 @@ def _fresh(connection: socket.socket) -> bytes:
 
 
 class Uploaders:
-    """Threads that send each body until it is acknowledged: always the same bytes, on connections that are kept."""
+    """Threads that send each body until it is acknowledged: always the same bytes, on connections that are kept.
+
+    Where a collector is started again, `port` is to be set to its new one.
+    """
 
     def __init__(
         self, port: int, target: Campaign, bodies: Sequence[bytes], *, n: int = N_UPLOADERS
@@ -143,7 +145,7 @@ class Uploaders:
         self.statuses: Counter[int] = Counter()
         self.faults: list[bytes] = []
         """Answers that should not have come."""
-        self._port, self._target, self._bodies = port, target, bodies
+        self.port, self._target, self._bodies = port, target, bodies
         self._places, self._over, self._lock = (
             iter(range(len(bodies))),
             threading.Event(),
@@ -196,7 +198,7 @@ class Uploaders:
             while not self._over.is_set():
                 try:
                     connection = connection or socket.create_connection(
-                        ("127.0.0.1", self._port), timeout=60
+                        ("127.0.0.1", self.port), timeout=60
                     )
                     connection.sendall(request)
                     status, answer = answer_from(connection)

@@ -20,7 +20,7 @@ QUICK = [
     *(
         f"--ignore=tests/{each}"
         for each in (
-            "clients",
+            "browser_client",
             "reports/test_dask.py",
             "reports/test_spark.py",
             "documentation",

@@ -3,9 +3,9 @@
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-STARTUP_SECONDS = 30
+from tiers import FULL
+
+STARTUP_SECONDS = 120
 PATIENCE_SECONDS = 600
 PROGRAM = ("-m", "lopub")
 PLACES = [
@@ -58,7 +60,7 @@ class Running:
     ) -> Answer:
         """Send a request on a connection of its own; `Content_Type` names a header."""
         connection = http.client.HTTPConnection(
-            "127.0.0.1", self.port, timeout=30, source_address=(self.source, 0)
+            "127.0.0.1", self.port, timeout=60, source_address=(self.source, 0)
         )
         try:
             connection.request(
@@ -76,7 +78,7 @@ class Running:
         finally:
             connection.close()
 
-    def has_said(self, words: str, *, seconds: float = 30) -> bool:
+    def has_said(self, words: str, *, seconds: float = 60) -> bool:
         """Whether this is in its log; a line may come a moment after the answer that it explains."""
         until = time.monotonic() + seconds
         while not any(words in line for line in self.errors):
@@ -111,11 +113,10 @@ class Running:
 def start_collector(
     address: str,
     *options: str,
-    port: int = 0,
     environment: Mapping[str, str] | None = None,
     program: Sequence[str] = PROGRAM,
 ) -> Running:
-    """`lopub serve` on a database, ready for requests. program: what Python is told to run, in its place."""
+    """`lopub serve` on a database, at any free port, ready for requests. program: what Python is told to run, in its place."""
     command = [
         sys.executable,
         *program,
@@ -123,7 +124,7 @@ def start_collector(
         "--database",
         address,
         "--port",
-        str(port),
+        "0",
         *options,
     ]
     alone = {"LOPUB_CONSOLE": ""}
@@ -179,24 +180,45 @@ def postgres_programs() -> Path | None:
     )
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+PORTS = range(10_000, 32_768)
+"""Below those that a system hands out by itself: nobody is given one of them while a server is stopped for a moment."""
+MOST_PORTS = 20
+"""So many are tried; each may be somebody else's."""
 
 
 class Postgres:
     """A throw-away cluster on loopback."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory, self.port = directory, free_port()
+    def __init__(self, directory: Path, *, syncs: bool = True) -> None:
+        self.directory, self.port, self._syncs = directory, 0, syncs
         self._n_databases = 0
         self._run(
             "initdb", "-D", str(directory / "data"), "-U", "lopub", "-A", "trust", "--no-sync"
         )
 
     def start(self) -> None:
-        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -k {self.directory}"
+        """At the port that it had; at first, at one that nobody else has, which only a start can tell."""
+        if self.port:
+            self._start()
+            return
+        for self.port in random.SystemRandom().sample(PORTS, MOST_PORTS):
+            try:
+                self._start()
+                return
+            except AssertionError:
+                log = (self.directory / "log").read_text()
+                if "could not bind" not in log.rpartition("starting PostgreSQL")[2]:
+                    raise
+        raise RuntimeError(f"none of {MOST_PORTS} ports is free for PostgreSQL")
+
+    def _start(self) -> None:
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "lc_messages": "C",
+            "fsync": "on" if self._syncs else "off",
+        }
+        given = " ".join(f"-c {name}={value}" for name, value in settings.items())
+        options = f"-p {self.port} -k {self.directory} {given}"
         self._control("-l", str(self.directory / "log"), "-o", options, "start")
 
     def stop(self, mode: str = "immediate") -> None:
@@ -281,13 +303,16 @@ class Postgres:
 
 
 @contextmanager
-def postgres_cluster() -> Iterator[Postgres]:
-    """A PostgreSQL server in a temporary directory; PostgreSQL does not run as root, so then it runs as the user postgres."""
+def postgres_cluster(*, syncs: bool = FULL) -> Iterator[Postgres]:
+    """A PostgreSQL server in a temporary directory; PostgreSQL does not run as root, so then it runs as the user postgres.
+
+    syncs: whether it waits for the disk. A process that is killed loses nothing either way; figures are measured with it.
+    """
     directory = Path(tempfile.mkdtemp(prefix="lopub-pg-"))
     try:
         if os.getuid() == 0:
             shutil.chown(directory, "postgres")
-        cluster = Postgres(directory)
+        cluster = Postgres(directory, syncs=syncs)
         cluster.start()
         try:
             yield cluster
@@ -301,5 +326,5 @@ def postgres_cluster() -> Iterator[Postgres]:
 @contextmanager
 def running_postgres() -> Iterator[str]:
     """The address of an empty database on a server of its own."""
-    with postgres_cluster() as cluster:
+    with postgres_cluster(syncs=True) as cluster:
         yield cluster.new_database()

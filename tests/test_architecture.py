@@ -431,15 +431,3 @@ def test_a_definition_without_a_docstring_is_found():
             tree, {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         )
     ) == ["B"]
-
-
-def test_every_slow_test_that_is_listed_is_there():
-    """A test that was renamed would else be quick unnoticed."""
-    tests = Path(__file__).parent
-    for file, _, function in (
-        line.partition("::") for line in (tests / "slow.txt").read_text().split()
-    ):
-        assert (tests / file).is_file(), file
-        assert (
-            not function or f"def {function.rpartition('::')[2]}(" in (tests / file).read_text()
-        ), function

@@ -64,7 +64,7 @@ class Proxy:
     instead: Callable[[str, str], tuple[int, Mapping[str, str], bytes] | None] = lambda *_: None
     """What is answered to a method and a path in place of the collector's answer; nothing: the collector's."""
     is_slow: bool = False
-    """Whether a campaign takes two seconds to come."""
+    """Whether a campaign does not come, as long as this is so."""
     address: str = ""
 
     def posted(self, ending: str) -> list[bytes]:
@@ -91,8 +91,8 @@ class _Passing(BaseHTTPRequestHandler):
         proxy.requests.append(
             bytes(self.raw_requestline) + self.headers.as_bytes().replace(b"\n", b"\r\n") + body
         )
-        if proxy.is_slow and self.path.startswith("/campaigns/"):
-            time.sleep(2)
+        while proxy.is_slow and self.path.startswith("/campaigns/"):
+            time.sleep(0.01)
         if (replaced := proxy.instead(self.command, self.path)) is not None:
             return self._say(*replaced)
         connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=SECONDS)
@@ -135,7 +135,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 def _served(handler: Any) -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=partial(server.serve_forever, poll_interval=0.01), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
@@ -298,6 +298,11 @@ class Visitor:
         )
         self._added = [*getattr(self, "_added", []), made["identifier"]]
         return self
+
+    def clock(self, milliseconds: int) -> "Visitor":
+        """Set the browser's clock ahead from the next page on, or back."""
+        self.as_before()
+        return self.before_load(f"const now = Date.now; Date.now = () => now() + ({milliseconds})")
 
     def as_before(self) -> None:
         for identifier in getattr(self, "_added", []):

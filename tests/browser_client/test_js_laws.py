@@ -1,7 +1,6 @@
 """The shipped bundle obeys the law of every mechanism, and one that is a little wrong is caught."""
 
 import json
-import os
 import shutil
 from collections.abc import Iterable
 from functools import partial
@@ -14,9 +13,9 @@ from javascript import FOLDER, SHIPPED, needs_node, node
 import laws
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.views import Fill, Sample
+from tiers import FULL
 
 pytestmark = needs_node
-FULL = os.environ.get("LOPUB_FULL") == "1"
 TWO_RECORDS = [(0, 0), (1, 2)]
 WISHES: dict[str, dict[str, object]] = {
     "bloom": {"flip_probability": "0.5", "n_bits": 6, "n_hashes": 2, "jointly": False},
@@ -50,11 +49,11 @@ def encode(
 
 
 def in_the_gate(names: Iterable[str], quick: tuple[str, ...]) -> list[Any]:
-    late = pytest.mark.skipif(not FULL, reason="runs with LOPUB_FULL=1")
-    return [pytest.param(name, marks=() if name in quick else late) for name in names]
+    """These names, of which all but the quick ones are tried at full size only."""
+    return [pytest.param(name, marks=() if name in quick else pytest.mark.full) for name in names]
 
 
-@pytest.mark.parametrize("name", in_the_gate(WISHES, ("bloom", "subset", "direct")))
+@pytest.mark.parametrize("name", in_the_gate(WISHES, ("bloom",)))
 def test_the_bundle_obeys_its_law(name, tmp_path):
     campaign, n = laws.small_campaign(2, 3, **WISHES[name]), 1_000_000 if FULL else None
     assert (
@@ -77,7 +76,7 @@ def mutant(name: str, folder: Path) -> Path:
     return folder / "built"
 
 
-@pytest.mark.parametrize("name", in_the_gate(MUTANTS, ("unary symmetric", "direct")))
+@pytest.mark.parametrize("name", in_the_gate(MUTANTS, ()))
 def test_a_bundle_that_is_a_little_wrong_is_caught(name, tmp_path):
     campaign = laws.small_campaign(2, 3, **WISHES[name])
     wrong = partial(encode, tmp_path, mutant(name, tmp_path) / "lopub.mjs")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from javascript import FOLDER, NODE, ROOT, SHIPPED, needs_node
 
-pytestmark = needs_node
+pytestmark = [needs_node, pytest.mark.full]  # the bundles themselves: test_js_bundle.py
 BUNDLES = ("lopub.js", "lopub.js.map", "lopub.mjs", "lopub.mjs.map", "integrity.json")
 
 

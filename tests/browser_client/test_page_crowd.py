@@ -1,11 +1,10 @@
 """A crowd through the page: real Chromium, real collector, both stores, the page from the collector and from another origin.
 
 A fifth lose the collector's answer, a fifth reload before they send, some withdraw. LOPUB_FULL=1 takes 200 people for each store
-and place; otherwise twelve, and each store and each place once.
+and place; otherwise six people come to one of each.
 """
 
 import hashlib
-import os
 import random
 import time
 from collections.abc import Iterator
@@ -27,10 +26,10 @@ pytest.importorskip("fastapi")
 import load
 from load import note_figures
 from servers import running_collector
+from tiers import FULL
 
 pytestmark = needs_chromium
-FULL = bool(os.environ.get("LOPUB_FULL"))
-N_PEOPLE = 200 if FULL else 12
+N_PEOPLE = 200 if FULL else 6
 DRAFT: dict[str, Any] = {
     "name": "crowd",
     "schema": {"fields": [
@@ -94,12 +93,24 @@ class Crowd:
         return [report for report in self.sent if report not in self.withdrawn]
 
 
-@pytest.mark.parametrize("place", ["collector", "elsewhere"])
+@pytest.mark.parametrize(
+    ("database", "place"),
+    [
+        ("sqlite", "elsewhere"),
+        *(
+            pytest.param(*each, marks=pytest.mark.full)
+            for each in (
+                ("sqlite", "collector"),
+                ("postgresql", "collector"),
+                ("postgresql", "elsewhere"),
+            )
+        ),
+    ],
+    indirect=["database"],
+)
 def test_a_crowd_is_counted_exactly_and_published_as_if_imported(
     database: str, place: str, visitor: Visitor, tmp_path: Path
 ):
-    if not FULL and database.startswith("sqlite") != (place == "collector"):
-        pytest.skip("LOPUB_FULL=1 tries every store with every place")
     campaign = made(
         DRAFT, tmp_path, epsilon=3, mechanism="direct", view=AllAttributes(), jointly=True
     )  # so that all questions are covered

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from every import every
 from lopub import (
     AllAttributes,
     Binned,
@@ -112,14 +113,14 @@ def refusal(data: bytes) -> str:
 # ---- bytes
 
 
-@pytest.mark.parametrize("campaign", EVERY)
+@every(EVERY)
 def test_a_campaign_is_read_back_from_its_bytes(campaign):
     again = Campaign.from_bytes(campaign.canonical_bytes)
     assert again == campaign
     assert again.canonical_bytes == campaign.canonical_bytes
 
 
-@pytest.mark.parametrize("campaign", EVERY)
+@every(EVERY)
 def test_the_id_is_the_hash_of_the_bytes(campaign):
     assert campaign.id == hashlib.sha256(campaign.canonical_bytes).hexdigest()
     assert campaign.prefix.hex() == campaign.id[:16]
@@ -166,8 +167,7 @@ def test_a_line_end_behind_the_campaign_is_refused():
     assert "are JSON but not canonical" in refusal(SUBSET.canonical_bytes + b"\n")
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
+@every(
     [
         ("title", ""),
         ("retention_days", 0),
@@ -186,7 +186,7 @@ def test_a_line_end_behind_the_campaign_is_refused():
         ("schema/fields/3/constraints/minimum", None),
         ("language", None),
         ("min_reports", None),
-    ],
+    ]
 )
 def test_what_lopub_would_write_otherwise_is_refused(path, value):
     part = path.split("/")[0]
@@ -204,8 +204,7 @@ def test_listed_names_out_of_domain_order_are_refused():
     assert refusal(data).startswith("privacy.view spells something as LoPub would not write it")
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
+@every(
     [
         ("format", None, "format is missing"),
         ("format", 2, "format must be 1 for these questions, got 2"),
@@ -430,14 +429,13 @@ def test_listed_names_out_of_domain_order_are_refused():
             "a translation of attribute 'city' labels a value that it does not list",
         ),
         ("translations/d", {}, "a language must be a tag such as en or pt-BR, got 'd'"),
-    ],
+    ]
 )
 def test_a_campaign_that_makes_no_sense_is_refused_with_its_place(path, value, message):
     assert refusal(spoilt(SUBSET, path, value)).startswith(message)
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
+@every(
     [
         ("mechanism/hashes", 33, "hashes must lie in 1..32, the number of bits, got 33"),
         ("mechanism/hashes", 0, "hashes must lie in 1..32, the number of bits, got 0"),
@@ -467,18 +465,17 @@ def test_a_campaign_that_makes_no_sense_is_refused_with_its_place(path, value, m
             {"kind": "fill", "cells": 9},
             "view fill:cells must be randomized jointly",
         ),
-    ],
+    ]
 )
 def test_a_bloom_campaign_that_makes_no_sense_is_refused_with_its_place(path, value, message):
     assert refusal(spoilt(BLOOM, path, value)).startswith(message)
 
 
-@pytest.mark.parametrize(
-    ("variant", "message"),
+@every(
     [
         ("rappor", "mechanism.variant must be symmetric or optimized"),
         (None, "mechanism.variant is missing"),
-    ],
+    ]
 )
 def test_an_unknown_variant_of_unary_is_refused(variant, message):
     campaign = make_campaign(DOMAIN, TERMS, CampaignRequest(epsilon=2, mechanism="unary"))
@@ -492,7 +489,7 @@ def test_a_misplaced_label_is_refused_with_its_true_place():
     )
 
 
-@pytest.mark.parametrize("data", [b"[]", b"1", b'"x"', b"true"])
+@every([b"[]", b"1", b'"x"', b"true"])
 def test_a_campaign_that_is_no_object_is_refused(data):
     assert refusal(data).endswith("must be an object")
 
@@ -518,8 +515,7 @@ def test_bits_of_an_unknown_attribute_are_refused():
 # ---- what Python writes, Python reads
 
 
-@pytest.mark.parametrize(
-    ("domain", "terms"),
+@every(
     [
         (Domain((Boolean(name="A\u0308"),)), Terms(name="t")),
         (Domain((Boolean(name="a", title="A\u0308"),)), Terms(name="t")),
@@ -532,16 +528,14 @@ def test_bits_of_an_unknown_attribute_are_refused():
             Domain((Boolean(name="a"),)),
             Terms(name="t", translations={"de": Translation(title="A\u0308")}),
         ),
-    ],
-    ids=["name", "title", "question", "label", "translation"],
+    ]
 )
 def test_a_campaign_made_with_decomposed_letters_can_be_read(domain, terms):
     campaign = make_campaign(domain, terms, CampaignRequest(epsilon=1))
     assert Campaign.from_bytes(campaign.canonical_bytes).id == campaign.id
 
 
-@pytest.mark.parametrize(
-    "parts",
+@every(
     [
         lambda: (
             Domain((Categorical(name="a", values=("\u0958" * 600, "y")),)),
@@ -553,8 +547,7 @@ def test_a_campaign_made_with_decomposed_letters_can_be_read(domain, terms):
         ),
         lambda: (Domain((Boolean(name="a"),)), Terms(name="t", min_reports=2**60)),
         lambda: (Domain((Boolean(name="a"),)), Terms(name="t", retention_days=2**60)),
-    ],
-    ids=["long value", "large integer", "large count", "large days"],
+    ]
 )
 def test_what_a_file_could_not_hold_is_refused_at_the_door(parts):
     try:
@@ -564,7 +557,7 @@ def test_what_a_file_could_not_hold_is_refused_at_the_door(parts):
     assert Campaign.from_bytes(campaign.canonical_bytes).id == campaign.id
 
 
-@pytest.mark.parametrize("key", ["title", "description", "consent", "licence"])
+@every(["title", "description", "consent", "licence"])
 def test_the_texts_of_the_terms_are_composed(key):
     terms = Terms(name="t", **{key: "A\u0308"})
     assert getattr(terms, key) == "\u00c4"
@@ -706,7 +699,7 @@ def test_an_epsilon_is_never_below_the_true_value():
         )
 
 
-@pytest.mark.parametrize("odds", [UNIT + 1, 2 * UNIT, 31_735_754_293, 2**64 + 1, 2**320])
+@every([UNIT + 1, 2 * UNIT, 31_735_754_293, 2**64 + 1, 2**320])
 def test_an_epsilon_is_near_the_true_value(odds):
     fine = Context(prec=150)
     assert abs(
@@ -793,8 +786,7 @@ def test_a_report_too_long_for_its_frame_is_refused():
         built(Bloom({8: UNIT // 4}, 65_536, 4), AllAttributes(), domain=domain)
 
 
-@pytest.mark.parametrize(
-    ("campaign", "longest"),
+@every(
     [
         (built(Unary({4: 2 * UNIT}), AllAttributes()), 29 + 2),
         (built(Unary({2: 2 * UNIT}), Sample(2)), 29 + 1 + 1),
@@ -802,7 +794,7 @@ def test_a_report_too_long_for_its_frame_is_refused():
         (built(Direct({4: 2 * UNIT}), AllAttributes()), 29 + 4),
         (built(Direct({1: 2 * UNIT}), Fill(30), jointly=True), 29 + 1 + 1),
         (built(Bloom({1: UNIT // 4}, 100, 4), Sample(2), jointly=True), 29 + 1 + 13),
-    ],
+    ]
 )
 def test_the_longest_report_is_known_beforehand(campaign, longest):
     assert campaign.longest_report == longest
@@ -813,9 +805,7 @@ def test_the_longest_report_is_known_beforehand(campaign, longest):
     assert max(lengths) == longest
 
 
-@pytest.mark.parametrize("view", [AllAttributes(), Sample(2)], ids=str)
-@pytest.mark.parametrize("jointly", [True, False])
-@pytest.mark.parametrize("odds", [UNIT + 1, 3 * UNIT, 2**329])
+@every(product([AllAttributes(), Sample(2)], [True, False], [UNIT + 1, 3 * UNIT, 2**329]))
 def test_the_longest_hashed_report_is_known_beforehand(view, jointly, odds):
     n_blocks = 1 if jointly else 4 if view == AllAttributes() else 2
     campaign = built(Hashed({n_blocks: odds}), view, jointly=jointly)
@@ -845,7 +835,7 @@ def test_the_bound_of_a_hashed_blocks_width_holds_for_every_number_of_blocks(k, 
     assert mechanism.width_of(k) >= max(HashedChannel(k, each).width for each in odds)
 
 
-@pytest.mark.parametrize(("n_cells", "fits"), [(2**20, True), (2**20 + 2**10, False)])
+@every([(2**20, True), (2**20 + 2**10, False)])
 def test_hashed_takes_blocks_of_a_million_cells(n_cells, fits):
     domain = Domain(
         tuple(
@@ -866,7 +856,7 @@ def test_hashed_takes_blocks_of_a_million_cells(n_cells, fits):
             built(Hashed({1: 2**329}), AllAttributes(), jointly=True, domain=domain)
 
 
-@pytest.mark.parametrize(("n_attributes", "n_bytes"), [(1, 1), (8, 1), (9, 2), (17, 3)])
+@every([(1, 1), (8, 1), (9, 2), (17, 3)])
 def test_a_mask_has_a_bit_for_every_attribute(n_attributes, n_bytes):
     domain = Domain(tuple(Boolean(name=f"b{i}") for i in range(n_attributes)))
     assert built(Direct({1: 2 * UNIT}), Sample(1), domain=domain).mask_bytes == n_bytes
@@ -884,8 +874,7 @@ def test_a_campaign_can_be_a_key():
 # ---- terms made in Python
 
 
-@pytest.mark.parametrize(
-    ("terms", "message"),
+@every(
     [
         ({"name": ""}, "name must be 1 to 100 small letters"),
         ({"name": "t", "min_reports": 0}, "min_reports must be at least 1, got 0"),
@@ -896,7 +885,7 @@ def test_a_campaign_can_be_a_key():
             "a language must be a tag such as en or pt-BR, got 'German!'",
         ),
         ({"name": "t", "consent": "\ud800"}, "half a surrogate pair"),
-    ],
+    ]
 )
 def test_terms_that_make_no_sense_are_refused(terms, message):
     with pytest.raises(CampaignError, match=message):

@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from every import every
 from lopub import (
     Binned,
     Boolean,
@@ -25,22 +26,19 @@ def dated(
     return Dated(name="x", kind=kind, period=period, first=first, last=last, **more)
 
 
-@pytest.mark.parametrize(
-    ("attribute", "texts"),
+@every(
     [
         (dated("year", "1999", "2001"), ("1999", "2000", "2001")),
         (dated("quarter", "2019-Q3", "2020-Q2"), ("2019-Q3", "2019-Q4", "2020-Q1", "2020-Q2")),
         (dated("month", "2019-11", "2020-02"), ("2019-11", "2019-12", "2020-01", "2020-02")),
         (dated("week", "2020-W52", "2021-W01"), ("2020-W52", "2020-W53", "2021-W01")),
-    ],
-    ids=repr,
+    ]
 )
 def test_a_period_that_comes_once_has_every_one_from_first_to_last(attribute, texts):
     assert attribute.texts == texts
 
 
-@pytest.mark.parametrize(
-    ("attribute", "answer", "text"),
+@every(
     [
         (dated("year", "2020", "2026"), "2024-02-29", "2024"),
         (dated("quarter", "2020-Q1", "2026-Q4"), "2024-12-31", "2024-Q4"),
@@ -53,15 +51,13 @@ def test_a_period_that_comes_once_has_every_one_from_first_to_last(attribute, te
         (dated("hour", kind="datetime"), "2024-02-29T23:59", "23"),
         (dated("month", "2020-01", "2026-12"), "2024-02", "2024-02"),
         (dated("month", "2020-01", "2026-12", missing=True), None, ""),
-    ],
-    ids=repr,
+    ]
 )
 def test_an_answer_is_the_period_that_it_lies_in(attribute, answer, text):
     assert attribute.texts[attribute.index(answer)] == text
 
 
-@pytest.mark.parametrize(
-    "answer",
+@every(
     [
         "2024-02-30",
         "2024-2-1",
@@ -72,7 +68,7 @@ def test_an_answer_is_the_period_that_it_lies_in(attribute, answer, text):
         True,
         "",
         "２０２４-02-01",
-    ],
+    ]
 )
 def test_an_answer_that_is_no_date_is_refused_without_naming_it(answer):
     with pytest.raises(DomainError) as refused:
@@ -89,8 +85,7 @@ def test_a_date_outside_its_bounds_is_refused():
         dated("month", "2020-01", "2026-12").index("2019-12-31")
 
 
-@pytest.mark.parametrize(
-    ("period", "first", "last", "kind", "message"),
+@every(
     [
         (
             "decade",
@@ -118,7 +113,7 @@ def test_a_date_outside_its_bounds_is_refused():
             "date",
             "has 521,619 candidates; at most 65,536 are allowed",
         ),
-    ],
+    ]
 )
 def test_a_period_that_makes_no_sense_is_refused(period, first, last, kind, message):
     with pytest.raises(DomainError, match=message):
@@ -138,15 +133,14 @@ def campaign_of(*attributes) -> Campaign:
     )
 
 
-@pytest.mark.parametrize(
-    "attribute",
+@every(
     [
         dated("month", "2020-01", "2020-12", missing=True),
         dated("hour", kind="time"),
         Binned(name="x", edges=("-inf", "0", "10.5", "inf")),
         Binned(name="x", edges=("0", "10.5", "inf")),
     ],
-    ids=repr,
+    repr,
 )
 def test_a_campaign_with_dates_or_open_bins_is_of_format_2_and_comes_back(attribute):
     campaign = campaign_of(attribute)
@@ -164,13 +158,12 @@ def test_open_ended_bins_take_every_number_but_none_that_is_not_one():
         income.index(math.nan)
 
 
-@pytest.mark.parametrize(
-    ("edges", "clamp", "message"),
+@every(
     [
         (("0", "inf", "20"), False, "out of order"),
         (("inf", "0"), False, "out of order"),
         (("-inf", "0", "inf"), True, "it cannot clamp, too"),
-    ],
+    ]
 )
 def test_open_ended_bins_that_make_no_sense_are_refused(edges, clamp, message):
     with pytest.raises(DomainError, match=message):

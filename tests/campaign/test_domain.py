@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from every import every
 from lopub import Binned, Boolean, Categorical, Domain, DomainError, IntegerRange
 from lopub.campaign.canonical import decimal_text
 from lopub.campaign.domain import Attribute
@@ -45,27 +46,27 @@ def tells(error: BaseException, secret: str) -> bool:
 # ---- every kind
 
 
-@pytest.mark.parametrize("attribute", KINDS + OPTIONAL, ids=lambda a: f"{a.type}-{a.missing}")
+@every(KINDS + OPTIONAL, lambda a: f"{a.type}-{a.missing}")
 def test_a_candidate_has_its_own_number(attribute):
     assert [attribute.index(candidate) for candidate in attribute.candidates] == list(
         range(attribute.size)
     )
 
 
-@pytest.mark.parametrize("attribute", KINDS + OPTIONAL, ids=lambda a: f"{a.type}-{a.missing}")
+@every(KINDS + OPTIONAL, lambda a: f"{a.type}-{a.missing}")
 def test_the_text_of_a_candidate_is_parsed_back_to_it(attribute):
     assert [attribute.index(attribute.parse(text)) for text in attribute.texts] == list(
         range(attribute.size)
     )
 
 
-@pytest.mark.parametrize("attribute", OPTIONAL, ids=lambda a: a.type)
+@every(OPTIONAL, lambda a: a.type)
 def test_a_missing_answer_is_the_last_candidate(attribute):
     assert attribute.index(None) == attribute.size - 1 == len(attribute.answers)
     assert attribute.texts[-1] == ""
 
 
-@pytest.mark.parametrize("attribute", KINDS, ids=lambda a: a.type)
+@every(KINDS, lambda a: a.type)
 def test_a_missing_answer_is_refused_where_it_is_no_candidate(attribute):
     with pytest.raises(
         DomainError,
@@ -74,13 +75,12 @@ def test_a_missing_answer_is_refused_where_it_is_no_candidate(attribute):
         attribute.index(None)
 
 
-@pytest.mark.parametrize("attribute", KINDS, ids=lambda a: a.type)
+@every(KINDS, lambda a: a.type)
 def test_the_empty_text_of_a_table_is_no_answer(attribute):
     assert attribute.parse("") is None
 
 
-@pytest.mark.parametrize(
-    ("attribute", "value", "message"),
+@every(
     [
         (GENDER, 1, "attribute 'gender' takes a text, got int"),
         (GENDER, True, "attribute 'gender' takes a text, got bool"),
@@ -95,31 +95,28 @@ def test_the_empty_text_of_a_table_is_no_answer(attribute):
         (INCOME, Decimal(1), "attribute 'income' takes a number, got Decimal"),
         (INCOME, "1", "attribute 'income' takes a number or one of its bins, got str"),
         (INCOME, {}, "attribute 'income' takes a number, got dict"),
-    ],
+    ]
 )
 def test_a_value_of_the_wrong_type_is_refused(attribute, value, message):
     with pytest.raises(DomainError, match=f"^{message}$"):
         attribute.index(value)
 
 
-@pytest.mark.parametrize("attribute", KINDS, ids=lambda a: a.type)
+@every(KINDS, lambda a: a.type)
 def test_an_unknown_value_is_refused_and_never_repeated(attribute):
     with pytest.raises(DomainError, match=f"attribute '{attribute.name}'") as refusal:
         attribute.index(SENTINEL)
     assert not tells(refusal.value, SENTINEL)
 
 
-@pytest.mark.parametrize("attribute", KINDS, ids=lambda a: a.type)
+@every(KINDS, lambda a: a.type)
 def test_an_unknown_text_of_a_table_is_refused_and_never_repeated(attribute):
     with pytest.raises(DomainError, match=f"attribute '{attribute.name}'") as refusal:
         attribute.index(attribute.parse(SENTINEL))
     assert not tells(refusal.value, SENTINEL)
 
 
-@pytest.mark.parametrize(
-    ("attribute", "value"),
-    [(CHILDREN, 918_273_645), (INCOME, 918_273_645), (INCOME, 918_273_645.5)],
-)
+@every([(CHILDREN, 918_273_645), (INCOME, 918_273_645), (INCOME, 918_273_645.5)])
 def test_a_number_outside_is_refused_and_never_repeated(attribute, value):
     with pytest.raises(DomainError, match="this one is outside") as refusal:
         attribute.index(value)
@@ -137,7 +134,7 @@ def test_an_unknown_value_is_refused_with_the_next_step():
         GENDER.index("X")
 
 
-@pytest.mark.parametrize("value", ["f", " F", "F ", "F\n", ""])
+@every(["f", " F", "F ", "F\n", ""])
 def test_a_value_is_neither_trimmed_nor_folded(value):
     with pytest.raises(DomainError, match="does not list this value"):
         GENDER.index(value)
@@ -157,8 +154,7 @@ def test_half_a_surrogate_pair_is_a_value_that_does_not_fit():
     assert not tells(refusal.value, SENTINEL)
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
+@every(
     [
         (("F", "F"), "attribute 'x' lists the same candidate twice"),
         (("A\u0308", "\u00c4"), "attribute 'x' lists the same candidate twice"),
@@ -169,7 +165,7 @@ def test_half_a_surrogate_pair_is_a_value_that_does_not_fit():
         (("F", "a\nb"), "a value of attribute 'x' must not contain control characters"),
         (("F", "a\x7fb"), "a value of attribute 'x' must not contain control characters"),
         (("F", "a" * 1001), "a value of attribute 'x' must have at most 1000 characters, got 1001"),
-    ],
+    ]
 )
 def test_values_that_cannot_be_candidates_are_refused(values, message):
     with pytest.raises(DomainError, match=f"^{message}$"):
@@ -213,19 +209,18 @@ def test_a_label_is_the_value_where_there_is_no_other():
     }
 
 
-@pytest.mark.parametrize(
-    ("attribute", "ordered"),
+@every(
     [
         (GENDER, False),
         (Categorical(name="x", values=("a", "b"), is_ordered=True), True),
         (SMOKER, False),
-    ],
+    ]
 )
 def test_only_some_kinds_have_an_order_that_means_something(attribute, ordered):
     assert attribute.ordered is ordered
 
 
-@pytest.mark.parametrize("attribute", [CHILDREN, INCOME], ids=lambda a: a.type)
+@every([CHILDREN, INCOME], lambda a: a.type)
 def test_numbers_have_an_order_that_means_something(attribute):
     assert attribute.ordered
 
@@ -233,17 +228,17 @@ def test_numbers_have_an_order_that_means_something(attribute):
 # ---- boolean
 
 
-@pytest.mark.parametrize("text", ["true", "True", "TRUE", "1"])
+@every(["true", "True", "TRUE", "1"])
 def test_the_spellings_of_yes_in_a_table_are_yes(text):
     assert SMOKER.parse(text) is True
 
 
-@pytest.mark.parametrize("text", ["false", "False", "FALSE", "0"])
+@every(["false", "False", "FALSE", "0"])
 def test_the_spellings_of_no_in_a_table_are_no(text):
     assert SMOKER.parse(text) is False
 
 
-@pytest.mark.parametrize("text", ["yes", "tRUE", " true", "2"])
+@every(["yes", "tRUE", " true", "2"])
 def test_other_spellings_of_a_truth_value_are_refused(text):
     with pytest.raises(DomainError, match="attribute 'smoker' does not list this value"):
         SMOKER.parse(text)
@@ -252,12 +247,12 @@ def test_other_spellings_of_a_truth_value_are_refused(text):
 # ---- integers
 
 
-@pytest.mark.parametrize(("value", "candidate"), [(-1, 0), (0, 1), (3, 4)])
+@every([(-1, 0), (0, 1), (3, 4)])
 def test_an_integer_counts_from_the_minimum(value, candidate):
     assert CHILDREN.index(value) == candidate
 
 
-@pytest.mark.parametrize("value", [-2, 4, 10**30])
+@every([-2, 4, 10**30])
 def test_an_integer_outside_is_refused_with_the_range(value):
     with pytest.raises(
         DomainError, match="attribute 'children' takes integers from -1 to 3; this one is outside"
@@ -265,12 +260,12 @@ def test_an_integer_outside_is_refused_with_the_range(value):
         CHILDREN.index(value)
 
 
-@pytest.mark.parametrize(("text", "value"), [("3", 3), ("+3", 3), ("-1", -1), ("007", 7)])
+@every([("3", 3), ("+3", 3), ("-1", -1), ("007", 7)])
 def test_an_integer_in_a_table_is_read(text, value):
     assert CHILDREN.parse(text) == value
 
 
-@pytest.mark.parametrize("text", ["3.0", "1e2", "three", " 3", "٣", "1_000", "9" * 21])
+@every(["3.0", "1e2", "three", " 3", "٣", "1_000", "9" * 21])
 def test_a_text_that_is_no_integer_is_refused(text):
     with pytest.raises(
         DomainError, match="attribute 'children' takes an integer; this text is not one"
@@ -283,7 +278,7 @@ def test_a_range_of_a_single_integer_is_refused():
         IntegerRange(name="x", minimum=0, maximum=0)
 
 
-@pytest.mark.parametrize(("minimum", "maximum"), [(1, 0), (5, -5)])
+@every([(1, 0), (5, -5)])
 def test_a_minimum_above_the_maximum_is_told_as_such(minimum, maximum):
     with pytest.raises(
         DomainError, match=f"^attribute 'x' has the minimum {minimum} above the maximum {maximum}$"
@@ -331,8 +326,7 @@ def test_a_missing_answer_counts_among_the_most_candidates():
 # ---- bins
 
 
-@pytest.mark.parametrize(
-    ("value", "candidate"),
+@every(
     [
         (-5, 0),
         (-5.0, 0),
@@ -344,16 +338,13 @@ def test_a_missing_answer_counts_among_the_most_candidates():
         (math.nextafter(10.5, 11), 2),
         (11, 2),
         (20, 2),
-    ],
+    ]
 )
 def test_a_bin_holds_its_upper_edge_and_the_lowest_bin_both(value, candidate):
     assert INCOME.index(value) == candidate
 
 
-@pytest.mark.parametrize(
-    "value",
-    [math.nextafter(-5, -6), math.nextafter(20, 21), 10**400, math.inf, -math.inf, math.nan],
-)
+@every([math.nextafter(-5, -6), math.nextafter(20, 21), 10**400, math.inf, -math.inf, math.nan])
 def test_a_number_outside_all_bins_is_refused_with_the_range(value):
     with pytest.raises(
         DomainError, match="attribute 'income' takes numbers from -5 to 20; this one is outside"
@@ -361,10 +352,7 @@ def test_a_number_outside_all_bins_is_refused_with_the_range(value):
         INCOME.index(value)
 
 
-@pytest.mark.parametrize(
-    ("value", "candidate"),
-    [(-6, 0), (-math.inf, 0), (-(10**400), 0), (21, 2), (math.inf, 2), (10**400, 2), (3, 1)],
-)
+@every([(-6, 0), (-math.inf, 0), (-(10**400), 0), (21, 2), (math.inf, 2), (10**400, 2), (3, 1)])
 def test_a_clamped_number_counts_as_the_nearest_edge(value, candidate):
     assert Binned(name="income", edges=INCOME.edges, clamp=True).index(value) == candidate
 
@@ -378,14 +366,12 @@ def test_bins_are_named_by_their_edges():
     assert INCOME.texts == ("[-5, 0]", "(0, 10.5]", "(10.5, 20]")
 
 
-@pytest.mark.parametrize(
-    ("text", "value"), [("3", 3.0), ("-.5", -0.5), ("+1.", 1.0), ("1e1", 10.0), ("2.5E-1", 0.25)]
-)
+@every([("3", 3.0), ("-.5", -0.5), ("+1.", 1.0), ("1e1", 10.0), ("2.5E-1", 0.25)])
 def test_a_number_in_a_table_is_read(text, value):
     assert INCOME.parse(text) == value
 
 
-@pytest.mark.parametrize("text", ["nan", "inf", "1_0", " 1", "1,5", "0x10", ".", "e5", "١"])
+@every(["nan", "inf", "1_0", " 1", "1,5", "0x10", ".", "e5", "١"])
 def test_a_text_that_is_no_number_is_refused(text):
     with pytest.raises(
         DomainError, match="attribute 'income' takes a number; this text is not one"
@@ -393,8 +379,7 @@ def test_a_text_that_is_no_number_is_refused(text):
         INCOME.parse(text)
 
 
-@pytest.mark.parametrize(
-    ("edges", "message"),
+@every(
     [
         ((), "attribute 'x' needs at least 2 bin edges, got 0"),
         (("1",), "attribute 'x' needs at least 2 bin edges, got 1"),
@@ -424,7 +409,7 @@ def test_a_text_that_is_no_number_is_refused(text):
             ("0", "1", 10**400),
             "attribute 'x' has a bin edge that is not a number within 1e15 of zero",
         ),
-    ],
+    ]
 )
 def test_edges_that_make_no_bins_are_refused(edges, message):
     with pytest.raises(DomainError, match=message):
@@ -436,8 +421,7 @@ def test_an_edge_that_is_nothing_is_refused():
         Binned(name="x", edges=("0", None, "2"))
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
+@every(
     [
         ("17.0", "17"),
         (17, "17"),
@@ -449,7 +433,7 @@ def test_an_edge_that_is_nothing_is_refused():
         (-2.5, "-2.5"),
         (1e15, "1000000000000000"),
         ("0.1000000000000000055511151231257827", "0.1"),
-    ],
+    ]
 )
 def test_an_edge_is_written_as_the_shortest_plain_decimal(number, text):
     assert decimal_text(number, "x") == text
@@ -462,15 +446,14 @@ def test_edges_are_stored_in_their_one_spelling():
 # ---- names
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
+@every(
     [
         ("", "an attribute's name must be a non-empty text"),
         (3, "an attribute's name must be a non-empty text"),
         ("a\tb", "an attribute's name must not contain control characters"),
         ("a" * 1001, "an attribute's name must have at most 1000 characters, got 1001"),
         ("\ud800", "half a surrogate pair"),
-    ],
+    ]
 )
 def test_a_name_that_cannot_be_is_refused(name, message):
     with pytest.raises(CampaignError, match=message):
@@ -496,7 +479,7 @@ def test_a_record_becomes_candidate_numbers_in_domain_order():
     assert domain().indices(dict(reversed(record().items()))) == (1, 1, 4, 2)
 
 
-@pytest.mark.parametrize("name", ["gender", "smoker", "children", "income"])
+@every(["gender", "smoker", "children", "income"])
 def test_a_record_without_an_attribute_is_refused(name):
     rest = {key: value for key, value in record().items() if key != name}
     with pytest.raises(
@@ -558,9 +541,7 @@ def test_a_record_with_another_attribute_instead_is_refused():
         domain().indices(other)
 
 
-@pytest.mark.parametrize(
-    "changed", [{"shoe": SENTINEL}, {"gender": SENTINEL}, {"income": SENTINEL}]
-)
+@every([{"shoe": SENTINEL}, {"gender": SENTINEL}, {"income": SENTINEL}])
 def test_a_refused_record_is_never_repeated(changed):
     with pytest.raises(DomainError) as refusal:
         domain().indices(record() | changed)

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from copy import deepcopy
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from lopub.campaign.canonical import canonical_bytes
 from lopub.campaign.domain import Attribute
 from lopub.campaign.report import framed, unframed
 from lopub.errors import CampaignRefusal
+from tiers import FULL
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 VECTORS = json.loads((GOLDEN / "vectors.json").read_text(encoding="ascii"))
@@ -62,13 +62,19 @@ DOMAIN = Domain(
 campaigns = st.sampled_from(list(CAMPAIGNS.values()))
 surveys = st.sampled_from(list(SURVEYS.values()))
 reports = st.sampled_from(REPORTS)
-fuzz = partial(
-    settings,
-    derandomize=True,
-    deadline=None,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+
+
+def fuzz(max_examples: int) -> settings:
+    """So many examples at full size; otherwise a fifth."""
+    return settings(
+        max_examples=max_examples if FULL else max_examples // 5,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
 scalars = st.one_of(
     st.none(),
     st.booleans(),

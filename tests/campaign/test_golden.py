@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from every import every
 from lopub import (
     Campaign,
     CampaignError,
@@ -47,14 +48,16 @@ MAKER = make_vectors()
 
 
 def each(section: str) -> Any:
-    items = VECTORS[section]
-    return pytest.mark.parametrize(
-        "item", items, ids=[f"{i}-{item.get('campaign', '')}" for i, item in enumerate(items)]
-    )
+    """A check of every vector of a section."""
+    return every(VECTORS[section], called)
+
+
+def called(item: dict[str, Any]) -> str:
+    return ascii(item.get("campaign", item.get("why", item)))
 
 
 def examples_with(*keys: str) -> Any:
-    return pytest.mark.parametrize("item", [item for item in EXAMPLES if set(keys) <= set(item)])
+    return every([item for item in EXAMPLES if set(keys) <= set(item)])
 
 
 def test_the_committed_vectors_are_what_the_maker_writes():
@@ -106,7 +109,7 @@ def combination(campaign: Campaign) -> tuple[str, str, bool]:
     )
 
 
-@pytest.mark.parametrize("section", ["campaigns", "reports"])
+@every(["campaigns", "reports"])
 def test_the_vectors_hold_every_mechanism_with_every_view_and_way_to_randomize(section):
     ways = [
         (view, jointly) for view in ("all", "sample", "fill", "listed") for jointly in (True, False)
@@ -175,21 +178,21 @@ def test_caps_are_on_both_sides_of_epsilon():
     }
 
 
-@pytest.mark.parametrize("item", VECTORS["frames"])
+@each("frames")
 def test_reports_are_framed_by_their_lengths(item):
     reports = [bytes.fromhex(report) for report in item["reports"]]
     assert framed(reports).hex() == item["bytes"]
     assert list(unframed(bytes.fromhex(item["bytes"]))) == reports
 
 
-@pytest.mark.parametrize("item", VECTORS["malformed_frames"])
+@each("malformed_frames")
 def test_a_frame_that_is_cut_off_is_refused(item):
     with pytest.raises(ReportRejected) as refusal:
         list(unframed(bytes.fromhex(item["bytes"])))
     assert refusal.value.reason == item["reason"]
 
 
-@pytest.mark.parametrize("item", VECTORS["texts"], ids=ascii)
+@each("texts")
 def test_a_text_has_the_normal_form_of_the_vectors(item):
     assert normalize(item["text"]) == item["normal"]
     assert are_normalized([item["text"]]) == (item["text"] == item["normal"])
@@ -203,7 +206,7 @@ def test_the_spelt_campaign_itself_is_accepted():
     assert Campaign.from_bytes(VECTORS["spelt_campaign"].encode()).terms.name == "good"
 
 
-@pytest.mark.parametrize("item", VECTORS["malformed_campaigns"], ids=lambda item: item["why"])
+@each("malformed_campaigns")
 def test_a_campaign_that_is_spelt_otherwise_or_makes_no_sense_is_refused(item):
     data = item["text"].encode() if "text" in item else base64.b64decode(item["base64"])
     with pytest.raises(CampaignError):
@@ -226,12 +229,12 @@ def test_a_value_that_fits_no_candidate_is_refused(item):
         attribute.index(item["value"])
 
 
-@pytest.mark.parametrize("item", VECTORS["positions"])
+@each("positions")
 def test_a_candidate_keeps_its_bloom_positions(item):
     assert_positions(item)
 
 
-@pytest.mark.parametrize("item", VECTORS["draws"])
+@each("draws")
 def test_a_draw_turns_the_same_bytes_into_the_same_number(item):
     assert_draw(item)
 
@@ -253,9 +256,7 @@ def assert_draw(item: dict[str, Any]) -> None:
     assert 2 * taken[0] == len(item["random"])
 
 
-@pytest.mark.parametrize(
-    "item", VECTORS["blocks"], ids=lambda item: f"{item['mechanism']['name']}-{item['value']}"
-)
+@each("blocks")
 def test_a_block_turns_the_same_bytes_into_the_same_output(item):
     assert_block(item)
 
@@ -280,11 +281,12 @@ def test_a_client_turns_the_same_random_bytes_into_the_same_report(item):
 
 
 @each("reports")
-def test_a_client_that_reads_ahead_makes_the_same_report(item, monkeypatch):
+def test_a_client_that_reads_ahead_makes_the_same_report(item):
     padded = iter(bytes.fromhex(item["random"]) + bytes(4096))
-    monkeypatch.setattr("os.urandom", lambda n_bytes: bytes(next(padded) for _ in range(n_bytes)))
-    monkeypatch.setattr("time.time", lambda: item["slot"] * 86_400 + 86_399.9)
-    report = Client(CAMPAIGNS[item["campaign"]], store=MemoryStore()).encode(item["record"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.urandom", lambda n_bytes: bytes(next(padded) for _ in range(n_bytes)))
+        patch.setattr("time.time", lambda: item["slot"] * 86_400 + 86_399.9)
+        report = Client(CAMPAIGNS[item["campaign"]], store=MemoryStore()).encode(item["record"])
     assert report.to_bytes().hex() == item["bytes"]
 
 

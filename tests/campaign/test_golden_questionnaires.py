@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from every import every
 from lopub import Campaign, CampaignError, Client, DomainError, MemoryStore, Report
 from lopub.campaign.budget import decimal_up
 from lopub.errors import CampaignRefusal
@@ -41,29 +42,38 @@ def maker() -> ModuleType:
 MAKER = maker()
 
 
+def each(section: str) -> Any:
+    """A check of every vector of a section."""
+    return every(VECTORS[section], called)
+
+
+def called(item: dict[str, Any]) -> str:
+    return ascii(item.get("campaign", item.get("why", item.get("vector", item))))
+
+
 def test_the_committed_vectors_are_what_the_maker_writes():
     assert MAKER.file_text() == (GOLDEN / "questionnaires.json").read_text(encoding="ascii")
 
 
-@pytest.mark.parametrize("item", VECTORS["campaigns"], ids=lambda item: item["campaign"])
+@each("campaigns")
 def test_a_campaign_keeps_its_id_and_its_candidates(item):
     campaign = Campaign.from_bytes(item["text"].encode(), expected_id=item["id"])
     assert campaign.canonical_bytes == item["text"].encode()
     assert {a.name: list(a.texts) for a in campaign.domain} == item["candidates"]
 
 
-@pytest.mark.parametrize("item", VECTORS["records"])
+@each("records")
 def test_a_record_keeps_its_candidates(item):
     assert list(CAMPAIGNS["all"].domain.indices(item["record"])) == item["candidates"]
 
 
-@pytest.mark.parametrize("item", VECTORS["unfit_records"])
+@each("unfit_records")
 def test_a_record_that_contradicts_the_questionnaire_is_refused(item):
     with pytest.raises(DomainError):
         CAMPAIGNS["all"].domain.indices(item["record"])
 
 
-@pytest.mark.parametrize("item", VECTORS["reports"], ids=lambda item: item["campaign"])
+@each("reports")
 def test_a_report_keeps_its_bytes(item):
     campaign, random = CAMPAIGNS[item["campaign"]], bytes.fromhex(item["random"])
     with MAKER.MAKER.handed_out(random, slot=item["slot"]) as taken:
@@ -72,11 +82,7 @@ def test_a_report_keeps_its_bytes(item):
     assert Report.from_bytes(bytes.fromhex(item["bytes"]), campaign) == report
 
 
-@pytest.mark.parametrize(
-    "item",
-    VECTORS["attribute_epsilons"],
-    ids=lambda item: f"{item['campaign']}-{item['attribute']}",
-)
+@each("attribute_epsilons")
 def test_an_attributes_epsilon_is_kept(item):
     assert decimal_up(CAMPAIGNS[item["campaign"]].loss_of(item["attribute"])) == item["epsilon"]
 
@@ -89,9 +95,7 @@ def bytes_of(item: dict[str, Any]) -> bytes:
     return item["text"].encode() if "text" in item else base64.b64decode(item["base64"])
 
 
-@pytest.mark.parametrize(
-    "item", VECTORS["refused_campaigns"], ids=lambda item: item.get("why", item.get("vector"))
-)
+@each("refused_campaigns")
 def test_a_campaign_is_refused_for_the_agreed_reason(item):
     with pytest.raises(CampaignError) as refused:
         Campaign.from_bytes(bytes_of(item), expected_id=item.get("id"))
@@ -104,21 +108,18 @@ def test_the_page_lists_every_reason_and_no_other():
     assert set(listed) == {reason.value for reason in CampaignRefusal}
 
 
-@pytest.mark.parametrize(
-    "item", [*VECTORS["campaigns"], *FIRST["campaigns"]], ids=lambda item: item["campaign"]
-)
+@every([*VECTORS["campaigns"], *FIRST["campaigns"]], called)
 def test_every_campaign_of_the_vectors_satisfies_the_schema(item):
     SCHEMA.validate(json.loads(item["text"]))
 
 
-@pytest.mark.parametrize(
-    "item",
+@every(
     [
         item
         for item in VECTORS["refused_campaigns"]
         if item["reason"] in ("schema", "member") and "text" in item
     ],
-    ids=lambda item: item["why"],
+    called,
 )
 def test_the_schema_refuses_a_field_that_is_none(item):
     """As far as a schema can: what depends on other fields, or on the calendar, it cannot see."""
@@ -136,7 +137,7 @@ def test_the_schema_refuses_a_field_that_is_none(item):
         assert not SCHEMA.is_valid(json.loads(item["text"]))
 
 
-@pytest.mark.parametrize("item", VECTORS["campaigns"], ids=lambda item: item["campaign"])
+@each("campaigns")
 def test_the_questions_of_format_2_are_not_taken_for_format_1(item):
     whole = json.loads(item["text"]) | {"format": 1}
     data = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()

@@ -1,20 +1,21 @@
 """A campaign comes from a stranger: whatever its bytes are, it is loaded or refused within a second and 200 MB of memory.
 
-Measured is the CPU time of a process of its own, so that a busy machine does not matter; here it may take a second, and takes
-about half of one at most.
+Some of them are tried always. What all of them take is measured at full size: CPU time and memory of a process of its own,
+so that a busy machine does not matter; there it may take a second, and takes about half of one at most.
 """
 
 import json
-import os
 import re
 import subprocess
 import sys
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import heavy
+from every import every
 from lopub.campaign.budget import UNIT
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.canonical import LONGEST_FILE, MOST_OPENED
@@ -29,52 +30,44 @@ from lopub.planning.request import CampaignRequest, make_campaign
 MOST_SECONDS = 1.0
 MOST_MEBIBYTES = 190
 ALWAYS = [
+    "all_pairs_of_100_attributes_listed_separately",
     "wide_integers",
     "alternating_marks",
-    "jointly_filtered_fill_of_many_booleans",
-    "a_salt_of_a_million_letters",
-    "four_thousand_translations",
-    "a_hundred_thousand_categories",
-    "every_question_follows_from_all_before_it",
-    "a_chain_of_four_thousand_conditions",
-    "sixty_lists_of_sixty_four_options",
     "a_condition_as_deep_as_json_may_be",
 ]
-LEGITIMATE = [
-    name
-    for name in heavy.HEAVY
-    if list(heavy.HEAVY).index(name) < list(heavy.HEAVY).index("wide_integers")
-]
+LEGITIMATE = list(heavy.HEAVY)[: list(heavy.HEAVY).index("wide_integers")]
 
 
-@pytest.fixture(scope="module")
-def measurements() -> dict[str, dict[str, object]]:
-    names = list(heavy.HEAVY) if os.environ.get("LOPUB_FULL") else sorted({*ALWAYS, *LEGITIMATE})
-    command = [sys.executable, str(Path(heavy.__file__)), *names]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    return {found["name"]: found for found in map(json.loads, lines)}
-
-
-@pytest.mark.parametrize("name", heavy.HEAVY)
-def test_a_campaign_is_loaded_or_refused_within_a_second_and_200_megabytes(name, measurements):
-    if name not in measurements:
-        pytest.skip("runs with LOPUB_FULL=1")
-    found = measurements[name]
-    assert found["outcome"] == "loaded" or found["outcome"].startswith("refused: ")
-    assert found["seconds"] < MOST_SECONDS
-    assert found["mebibytes"] < MOST_MEBIBYTES
-
-
-@pytest.mark.parametrize("name", LEGITIMATE)
-def test_a_large_campaign_that_people_may_want_is_loaded(name, measurements):
-    assert measurements[name]["outcome"] == "loaded"
-
-
-def test_refusals_are_one_short_sentence(measurements):
+@pytest.mark.slow
+@every(ALWAYS)
+def test_a_heavy_campaign_is_loaded_or_refused_in_one_short_sentence(name):
     """A text of the file that is quoted is cut short."""
-    assert all(
-        len(str(found["outcome"])) < 300 and "\n" not in str(found["outcome"])
-        for found in measurements.values()
+    if name in LEGITIMATE:
+        assert Campaign.from_bytes(heavy.with_true_claim(heavy.HEAVY[name]())).id
+    else:
+        with pytest.raises(CampaignError) as refused:
+            Campaign.from_bytes(heavy.HEAVY[name]())
+        assert len(str(refused.value)) < 300 and "\n" not in str(refused.value)
+
+
+@pytest.mark.full
+def test_a_campaign_is_loaded_or_refused_within_a_second_and_200_megabytes():
+    command = [sys.executable, str(Path(heavy.__file__)), *heavy.HEAVY]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    measured = list(map(json.loads, lines))
+    assert [found["name"] for found in measured] == list(heavy.HEAVY)
+    assert [found for found in measured if not is_within_limits(found)] == []
+
+
+def is_within_limits(found: dict[str, Any]) -> bool:
+    outcome = found["outcome"]
+    is_one_sentence = len(outcome) < 300 and "\n" not in outcome
+    is_told = outcome.startswith("refused: ") and found["name"] not in LEGITIMATE
+    return (
+        is_one_sentence
+        and (outcome == "loaded" or is_told)
+        and found["seconds"] < MOST_SECONDS
+        and found["mebibytes"] < MOST_MEBIBYTES
     )
 
 
@@ -127,7 +120,7 @@ def test_a_language_is_a_short_tag():
         Terms(name="t", language="aa" + "-b" * 50)
 
 
-@pytest.mark.parametrize(("n_hashes", "fits"), [(4, True), (5, False)])
+@every([(4, True), (5, False)])
 def test_hashed_positions_are_limited(n_hashes, fits):
     domain = Domain((IntegerRange(name="n", minimum=1, maximum=2**16),))
     wish = CampaignRequest(flip_probability="0.5", n_bits=4096, n_hashes=n_hashes)
@@ -141,7 +134,7 @@ def test_hashed_positions_are_limited(n_hashes, fits):
             make_campaign(domain, Terms(name="t"), wish)
 
 
-@pytest.mark.parametrize(("n_letters", "fits"), [(981, True), (982, False)])
+@every([(981, True), (982, False)])
 def test_hashed_bytes_are_limited(n_letters, fits):
     """For each of 2^15 cells: tag 17, salt 5, name 4 + n, text 4 + 5, counter 8; at the limit 1,024 bytes together."""
     attribute = IntegerRange(name="n" * n_letters, minimum=10_000, maximum=10_000 + 2**15 - 1)
@@ -175,7 +168,7 @@ def test_a_campaign_that_nobody_could_load_is_not_named():
         make_campaign(booleans(2), terms, CampaignRequest(epsilon=1))
 
 
-@pytest.mark.parametrize("extra", [0, 1])
+@every([0, 1])
 def test_signs_that_open_lists_and_objects_are_limited_in_texts_too(extra):
     campaign = make_campaign(booleans(2), Terms(name="t", consent="{"), CampaignRequest(epsilon=1))
     opened = campaign.canonical_bytes.count(b"{") + campaign.canonical_bytes.count(b"[")
@@ -197,22 +190,20 @@ def test_signs_that_open_lists_and_objects_are_limited_in_texts_too(extra):
 
 def test_what_is_normalized_is_assigned_in_every_version_from_14_on():
     """So that its normal form never changes. The running Python has that version or a newer one, which has all that it had."""
-    settled = [code for code in range(0x110000) if re.fullmatch(f"[{SETTLED}]", chr(code))]
+    everything = "".join(map(chr, range(0x110000)))
+    settled = [ord(found) for found in re.findall(f"[{SETTLED}]", everything)]
     assert len(settled) == 14_165
     assert not [code for code in settled if unicodedata.category(chr(code)) in ("Cn", "Cs", "Co")]
 
 
-@pytest.mark.parametrize(
-    "newer",
-    ["\U0001fae9", "\U00016d67\U00016d67", "e\u0897\u0378\u0301", "\U0001f6dc", "\U000323af"],
-)
+@every(["\U0001fae9", "\U00016d67\U00016d67", "e\u0897\u0378\u0301", "\U0001f6dc", "\U000323af"])
 def test_a_character_that_unicode_14_does_not_have_stands_for_itself(newer):
     """Two of U+16D67 are one character from Unicode 16.0 on, and U+0897 is a mark then; no program may look at that."""
     assert normalize(newer) == newer
     assert Terms(name="t", title=newer).title == newer
 
 
-@pytest.mark.parametrize("code", [0xFFFE, 0xFFFF, 0xFDD0, 0x1FFFF, 0x10FFFF])
+@every([0xFFFE, 0xFFFF, 0xFDD0, 0x1FFFF, 0x10FFFF])
 def test_a_code_point_that_is_no_character_is_refused(code):
     with pytest.raises(
         CampaignError, match=rf"a text contains U\+{code:04X}, which is not a character"
@@ -224,14 +215,12 @@ def test_a_code_point_that_is_no_character_is_refused(code):
         Categorical(name="x", values=("a", chr(code)))
 
 
-@pytest.mark.parametrize(
-    "text", ["🫠", "東京", "é", "\ue000", "\U0010fffd", "क्षि", "ก็", "👩‍👩‍👧‍👦", "\u0301"]
-)
+@every(["🫠", "東京", "é", "\ue000", "\U0010fffd", "क्षि", "ก็", "👩‍👩‍👧‍👦", "\u0301"])
 def test_what_people_write_is_taken(text):
     assert normalize(text) == text
 
 
-@pytest.mark.parametrize("mark", ["\u0301", "\u0327", "\u05b0", "\u0903", "\u3099"])
+@every(["\u0301", "\u0327", "\u05b0", "\u0903", "\u3099"])
 def test_runs_of_marks_are_limited(mark):
     assert normalize("q" + mark * MOST_MARKS + "q" + mark * MOST_MARKS)
     with pytest.raises(CampaignError, match="a text has more than 30 combining marks in a row"):
@@ -253,7 +242,7 @@ def test_every_combining_class_belongs_to_a_mark():
     assert {unicodedata.category(c)[0] for c in sorted_ones} == {"M"}
 
 
-def test_a_hostile_answer_is_refused_quickly():
+def test_a_hostile_answer_is_refused():
     attribute = Categorical(name="x", values=("a", "b"))
     with pytest.raises(DomainError, match="attribute 'x' does not list this value"):
         attribute.index("\u0301\u0323" * 1_000_000)

@@ -17,6 +17,7 @@ from fractions import Fraction
 import pytest
 
 import laws
+from every import every
 from lopub import Categorical, IntegerRange
 from lopub.campaign.budget import UNIT
 from lopub.campaign.campaign import Campaign
@@ -29,8 +30,7 @@ from lopub.campaign.views import AllAttributes
 # ---- how long a filter, how many hashes
 
 
-@pytest.mark.parametrize(
-    ("false_positive_rate", "n_candidates", "n_bits"),
+@every(
     [
         (0.5, 2, 3),  # 2 / ln 2 = 2.885
         (1 / 16, 16, 93),  # 4 * 16 / ln 2 = 92.33
@@ -39,7 +39,7 @@ from lopub.campaign.views import AllAttributes
         (0.01, 4, 39),  # 9.5851 * 4 = 38.34
         (0.01, 10, 96),  # 9.5851 * 10 = 95.85
         (0.001, 100, 1438),  # 14.3776 * 100 = 1437.76
-    ],
+    ]
 )
 def test_the_filters_length_is_the_papers_rounded_up(
     false_positive_rate: float, n_candidates: int, n_bits: int
@@ -47,8 +47,7 @@ def test_the_filters_length_is_the_papers_rounded_up(
     assert bits_for(false_positive_rate, n_candidates) == n_bits
 
 
-@pytest.mark.parametrize(
-    ("false_positive_rate", "n_hashes"),
+@every(
     [
         (0.5, 1),
         (1 / 16, 4),
@@ -57,7 +56,7 @@ def test_the_filters_length_is_the_papers_rounded_up(
         (0.022, 6),  # 5.51
         (0.01, 7),  # 6.64
         (0.9, 1),  # 0.15, but a filter without a one says nothing
-    ],
+    ]
 )
 def test_the_number_of_hashes_is_the_papers_rounded_to_the_nearest(
     false_positive_rate: float, n_hashes: int
@@ -89,7 +88,7 @@ def test_a_filter_on_the_product_domain_has_the_product_of_the_sizes_instead() -
     assert wire_bits(campaign) == 8282
 
 
-@pytest.mark.parametrize("flip_probability", [0.1, 0.9])
+@every([0.1, 0.9])
 def test_the_length_of_a_report_does_not_depend_on_its_privacy(flip_probability: float) -> None:
     campaign = laws.small_campaign(
         *ALUMNI_SIZES, flip_probability=flip_probability, false_positive_rate=0.01
@@ -139,7 +138,7 @@ def test_filters_that_must_share_positions_cost_less_than_the_papers_bound() -> 
     assert campaign.epsilon == pytest.approx(2 * math.log(3), abs=1e-12)
 
 
-@pytest.mark.parametrize("flip_probability", ["0.25", "0.5", "0.875"])
+@every(["0.25", "0.5", "0.875"])
 def test_a_redrawn_bit_is_right_half_of_the_time(flip_probability: str) -> None:
     """Kept with 1 - f, else a fair coin: a one stays one with 1 - f / 2, a zero becomes one with f / 2."""
     campaign = laws.small_campaign(3, flip_probability=flip_probability, view=AllAttributes())
@@ -228,7 +227,7 @@ def noisy(name: str, answer: str, text: str) -> int:
 
 
 @pytest.mark.usefixtures("papers_filters")
-@pytest.mark.parametrize("user", REPORTS)
+@every(REPORTS)
 def test_the_underlined_changes_turn_the_alumnis_filters_into_their_reports(user: str) -> None:
     for (name, answer), text in REPORTS[user].items():
         assert noisy(name, answer, text) == number(text.replace("_", ""))
@@ -256,9 +255,7 @@ def test_a_report_is_compared_with_the_candidates_filter() -> None:
 
 
 @pytest.mark.usefixtures("papers_filters")
-@pytest.mark.parametrize(
-    ("name", "differing_bits"), [("Gender", 2), ("Education", 2), ("Income", 4)]
-)
+@every([("Gender", 2), ("Education", 2), ("Income", 4)])
 def test_an_alumni_attribute_reveals_what_its_filters_differ_in(
     name: str, differing_bits: int
 ) -> None:

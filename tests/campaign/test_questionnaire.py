@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 
+from every import every
 from lopub import (
     Binned,
     Boolean,
@@ -62,8 +63,7 @@ def holds(condition: Condition, **answers: int) -> bool:
     return Domain((JOB, HOURS, OVERTIME)).holds(condition, answers)
 
 
-@pytest.mark.parametrize(
-    ("condition", "true_for"),
+@every(
     [
         (Comparison("hours", "above", ("20",)), {1, 2}),
         (Comparison("hours", "atMost", ("40",)), {0, 1}),
@@ -78,8 +78,7 @@ def holds(condition: Condition, **answers: int) -> bool:
             Either((Comparison("hours", "above", ("40",)), Comparison("hours", "atMost", ("20",)))),
             {0, 2},
         ),
-    ],
-    ids=str,
+    ]
 )
 def test_a_condition_holds_for_the_answers_that_it_names_and_never_for_not_applicable(
     condition, true_for
@@ -87,15 +86,14 @@ def test_a_condition_holds_for_the_answers_that_it_names_and_never_for_not_appli
     assert {hours for hours in range(HOURS.size) if holds(condition, hours=hours)} == true_for
 
 
-@pytest.mark.parametrize(
-    ("operator", "true_for"),
+@every(
     [
         ("atLeast", {2, 3}),
         ("above", {3}),
         ("atMost", {0, 1, 2}),
         ("below", {0, 1}),
         ("equals", {2}),
-    ],
+    ]
 )
 def test_whole_numbers_are_compared_with_each_operator_and_a_missing_one_never_holds(
     operator, true_for
@@ -105,8 +103,7 @@ def test_whole_numbers_are_compared_with_each_operator_and_a_missing_one_never_h
     assert {candidate for candidate in range(children.size) if candidate in accepted} == true_for
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
+@every(
     [
         ({"field": "age"}, "onlyIf must compare with exactly one of equals, atLeast"),
         ({"field": "age", "equals": 1, "above": 1}, "onlyIf must compare with exactly one of"),
@@ -124,7 +121,7 @@ def test_whole_numbers_are_compared_with_each_operator_and_a_missing_one_never_h
             {"or": [{"field": "a", "equals": i} for i in range(33)]},
             "onlyIf may have at most 32 comparisons, got 33",
         ),
-    ],
+    ]
 )
 def test_json_that_is_no_condition_is_refused_with_its_place(value, message):
     with pytest.raises(CampaignError) as refused:
@@ -132,8 +129,7 @@ def test_json_that_is_no_condition_is_refused_with_its_place(value, message):
     assert str(refused.value).startswith(message)
 
 
-@pytest.mark.parametrize(
-    ("condition", "message"),
+@every(
     [
         (
             Comparison("later", "equals", (True,)),
@@ -168,7 +164,7 @@ def test_json_that_is_no_condition_is_refused_with_its_place(value, message):
             Both((Comparison("job", "equals", (True,)), Comparison("job", "equals", (1,)))),
             "attribute 'job' takes true or false, got int",
         ),
-    ],
+    ]
 )
 def test_a_campaign_refuses_a_condition_that_cannot_be_evaluated(condition, message):
     domain = domain_of(
@@ -189,8 +185,7 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("change", "candidates"),
+@every(
     [
         ({}, (1, 2, 0, 1, 0, 1, 0, 0)),
         ({"hours": 40, "overtime": None}, (1, 1, 3, 1, 0, 1, 0, 0)),
@@ -198,7 +193,7 @@ WHOLE = {
         ({"job": False, "hours": None, "overtime": None}, (0, 3, 3, 1, 0, 1, 0, 0)),
         ({"reads": None, "title": None}, (1, 2, 0, 2, 2, 2, 2, 2)),
         ({"reads": ["nothing"], "title": None}, (1, 2, 0, 0, 0, 0, 1, 2)),
-    ],
+    ]
 )
 def test_the_client_derives_not_applicable_from_the_whole_record(change, candidates):
     assert EVERYTHING.indices(WHOLE | change) == candidates
@@ -208,8 +203,7 @@ def test_a_question_that_does_not_apply_may_be_left_out_of_a_record():
     assert EVERYTHING.indices({"job": False, "reads": ["nothing"]}) == (0, 3, 3, 0, 0, 0, 1, 2)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
+@every(
     [
         ({"job": False}, "^attribute 'hours' is answered, but does not apply to this record$"),
         ({"hours": 20}, "attribute 'overtime' is answered, but does not apply to this record"),
@@ -232,7 +226,7 @@ def test_a_question_that_does_not_apply_may_be_left_out_of_a_record():
         ({"reads": ["comics"]}, r"list 'reads' does not have this option \(4 options\)"),
         ({"reads": "books"}, "list 'reads' takes a list of its options, as texts"),
         ({"reads/books": True}, "the record has a key that the campaign does not ask for"),
-    ],
+    ]
 )
 def test_a_record_that_contradicts_the_questionnaire_is_refused_by_name(change, message):
     with pytest.raises(DomainError, match=message):
@@ -250,8 +244,7 @@ def test_a_list_that_must_be_answered_refuses_none():
         domain_of((TickList(name="x", values=("a", "b")),)).indices({"x": None})
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@every(
     [
         ({"values": ("a",)}, "list 'x' must have 2 to 64 options, got 1"),
         ({"values": tuple(map(str, range(65)))}, "list 'x' must have 2 to 64 options, got 65"),
@@ -265,7 +258,7 @@ def test_a_list_that_must_be_answered_refuses_none():
             {"values": ("a", "b"), "labels": {"c": "C"}},
             "list 'x' has a label for an option that it does not have",
         ),
-    ],
+    ]
 )
 def test_a_list_that_makes_no_sense_is_refused(options, message):
     with pytest.raises(DomainError, match=message):
@@ -293,9 +286,7 @@ def test_a_campaign_without_rules_stays_format_1():
     assert json.loads(campaign_of(Domain((JOB, Boolean(name="b")))).canonical_bytes)["format"] == 1
 
 
-@pytest.mark.parametrize(
-    ("number", "domain"), [(1, EVERYTHING), (2, Domain((JOB, Boolean(name="b"))))]
-)
+@every([(1, EVERYTHING), (2, Domain((JOB, Boolean(name="b"))))])
 def test_a_campaign_of_another_format_than_its_questions_need_is_refused(number, domain):
     spoilt = parse(campaign_of(domain).canonical_bytes) | {"format": number}  # type: ignore[operator]
     with pytest.raises(
@@ -349,7 +340,7 @@ def test_ordinary_pairs_keep_four_fifths_of_their_reports_beside_a_list_of_twent
     assert beside >= 0.8 * alone
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
+@every([1, 2, 3])
 def test_the_chances_of_all_views_add_up_to_one(k):
     assert sum(view_chances(3, 4, k).values()) == pytest.approx(1, abs=1e-12)
 

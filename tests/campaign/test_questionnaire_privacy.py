@@ -6,7 +6,6 @@ from it better than that question's epsilon. Clients that go wrong in each of th
 So that every mechanism can be tried, a block is drawn at once, by a law that was found by trying all of the block's own draws.
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from math import prod
 import pytest
 
 import laws
+from every import every
 from lopub import Boolean, Campaign, DomainError, Sample, Terms
 from lopub.campaign import budget
 from lopub.campaign.budget import UNIT
@@ -48,6 +48,7 @@ from lopub.campaign.report import mask_of, pack
 from lopub.campaign.views import AllAttributes, Fill, Listed, ViewRule
 from lopub.client.randomizing import cell, randomized
 from lopub.errors import CodesCollide
+from tiers import FULL
 
 PRECISE = Context(prec=220)
 Wire = tuple[bytes, bytes]
@@ -117,10 +118,12 @@ class Case:
 
 VIEWS, EITHER = ("all", "sample", "fill", "listed"), (True, False)
 EVERY_CASE = [Case(*each) for each in product(MECHANISMS, VIEWS, EITHER, EITHER)]
-CASES = [
-    case for case in EVERY_CASE if case.feasible and (case.quick or os.environ.get("LOPUB_FULL"))
-]
-each_case = pytest.mark.parametrize("case", CASES, ids=str)
+CASES = [case for case in EVERY_CASE if case.feasible and (case.quick or FULL)]
+
+
+def enumerating(test: Callable[[], None]) -> Callable[[], None]:
+    """Tests that run in one process, so that the laws of a case are found once."""
+    return pytest.mark.slow(pytest.mark.xdist_group("enumerated questionnaires")(test))
 
 
 def rule_of(case: Case) -> ViewRule:
@@ -405,8 +408,8 @@ def some(
     return [Case(mechanism, view, jointly, nested) for mechanism in mechanisms]
 
 
-def shown(part: Client | Case) -> str:
-    return str(part) if isinstance(part, Case) else part.__name__
+def shown(mutant: tuple[Client, Case]) -> str:
+    return f"{mutant[0].__name__}, {mutant[1]}"
 
 
 MUTANTS: dict[Client, list[Case]] = {
@@ -426,6 +429,10 @@ MUTANTS: dict[Client, list[Case]] = {
         mechanisms=[name for name in MECHANISMS if name != "bloom"],
     ),
 }
+
+
+FEW = ("direct", "unary symmetric")
+"""Mechanisms for which wrong clients are tried always."""
 
 
 # ---- what may be revealed
@@ -543,12 +550,14 @@ def violations(case: Case, client: Client) -> list[str]:
     return found
 
 
-@each_case
+@enumerating
+@every(CASES)
 def test_no_report_of_a_record_with_conditions_and_lists_reveals_more_than_is_stated(case):
     assert violations(case, ours) == []
 
 
-@each_case
+@enumerating
+@every(CASES)
 def test_the_most_that_a_report_reveals_is_the_product_of_what_its_blocks_do(case):
     """By the integers of the blocks alone, so that it holds for larger ones, too."""
     law_of, ratio = laws_of(case, ours), stated(case).ratio
@@ -558,23 +567,23 @@ def test_the_most_that_a_report_reveals_is_the_product_of_what_its_blocks_do(cas
         ) == ratio(one, other)
 
 
-@pytest.mark.parametrize(
-    ("client", "case"), [(c, case) for c, cases in MUTANTS.items() for case in cases], ids=shown
+@enumerating
+@every(
+    [(c, case) for c, cases in MUTANTS.items() for case in cases if FULL or case.mechanism in FEW],
+    shown,
 )
 def test_a_client_that_lets_the_questionnaire_leak_is_found_out(client, case):
     assert violations(case, client)
 
 
-@pytest.mark.parametrize("case", MUTANTS[options_of_a_joint_view_drawn_apart], ids=str)
+@every(MUTANTS[options_of_a_joint_view_drawn_apart])
 def test_options_that_are_drawn_apart_with_the_whole_budget_each_reveal_more_than_epsilon(case):
     assert "a report tells two records apart better than epsilon" in violations(
         case, options_of_a_joint_view_drawn_apart
     )
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if case.mechanism == "direct" and case.view != "all"], ids=str
-)
+@every([case for case in CASES if case.mechanism == "direct" and case.view != "all"])
 def test_drawing_a_block_at_once_changes_no_law(case):
     with small_unit(case):
         campaign = campaign_of(case)
@@ -585,7 +594,7 @@ def test_drawing_a_block_at_once_changes_no_law(case):
             )
 
 
-@pytest.mark.parametrize(("n_candidates", "odds"), [(2, 9), (3, 9), (4, 3), (5, 3)])
+@every([(2, 9), (3, 9), (4, 3), (5, 3)])
 def test_bits_of_optimized_unary_are_independent(n_candidates, odds):
     with small_unit(Case("unary optimized", "all", True, True)):
         channel = OptimizedChannel(n_candidates, odds)

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from every import every
 from lopub import (
     AllAttributes,
     Boolean,
@@ -106,9 +107,7 @@ def test_the_outputs_of_bits_follow_each_other_without_gaps():
     assert report.outputs(BITS) == (0b01, 0b100, 1 | 1 << 299)
 
 
-@pytest.mark.parametrize(
-    ("view", "mask"), [((0,), b"\x01\x00"), ((7, 8), b"\x80\x01"), ((0, 9, 15), b"\x01\x82")]
-)
+@every([((0,), b"\x01\x00"), ((7, 8), b"\x80\x01"), ((0, 9, 15), b"\x01\x82")])
 def test_a_mask_has_attribute_i_in_bit_i(view, mask):
     assert mask_of(view, 2) == mask
     assert view_of(mask) == view
@@ -122,7 +121,7 @@ def test_packing_is_undone_by_unpacking():
 # ---- reasons
 
 
-@pytest.mark.parametrize("n_bytes", [0, 1, 28])
+@every([0, 1, 28])
 def test_a_report_shorter_than_its_header_is_refused_for_its_length(n_bytes):
     told = reason(wire(BITS, bytes(39))[:n_bytes], BITS)
     assert told == (
@@ -139,7 +138,7 @@ def test_a_report_without_its_mask_is_refused_for_its_length():
     )
 
 
-@pytest.mark.parametrize("n_bytes", [0, 38, 40])
+@every([0, 38, 40])
 def test_a_payload_of_another_length_is_refused(n_bytes):
     told = reason(wire(BITS, bytes(n_bytes)), BITS)
     assert told == (Reason.LENGTH, f"payload has {n_bytes} bytes, this campaign and view need 39")
@@ -150,7 +149,7 @@ def test_the_length_that_is_needed_depends_on_the_view():
     assert Report.from_bytes(wire(PAIRS, b"\0\0", mask=b"\x03"), PAIRS)
 
 
-@pytest.mark.parametrize("version", [0, 2, 255])
+@every([0, 2, 255])
 def test_another_version_is_refused(version):
     told = reason(wire(BITS, bytes(39), version=version), BITS)
     assert told == (Reason.VERSION, f"report has version {version}, this program knows version 1")
@@ -162,7 +161,7 @@ def test_a_report_for_another_campaign_is_refused():
     assert message == f"report was made for campaign {PAIRS.id[:16]}…, not for {BITS.id[:16]}…"
 
 
-@pytest.mark.parametrize("slot", [0, 19_999, 20_011, 2**32 - 1])
+@every([0, 19_999, 20_011, 2**32 - 1])
 def test_a_day_outside_the_schedule_is_refused(slot):
     told = reason(wire(SCHEDULED, bytes(24), slot=slot), SCHEDULED)
     assert told == (
@@ -171,17 +170,17 @@ def test_a_day_outside_the_schedule_is_refused(slot):
     )
 
 
-@pytest.mark.parametrize("slot", [20_000, 20_010])
+@every([20_000, 20_010])
 def test_the_first_and_the_last_day_of_the_schedule_are_accepted(slot):
     assert Report.from_bytes(wire(SCHEDULED, bytes(24), slot=slot), SCHEDULED).slot == slot
 
 
-@pytest.mark.parametrize("slot", [0, 2**32 - 1])
+@every([0, 2**32 - 1])
 def test_any_day_is_accepted_without_a_schedule(slot):
     assert Report.from_bytes(wire(BITS, bytes(39), slot=slot), BITS).slot == slot
 
 
-@pytest.mark.parametrize("mask", [b"\x00", b"\x01", b"\x07", b"\x09", b"\x86"])
+@every([b"\x00", b"\x01", b"\x07", b"\x09", b"\x86"])
 def test_a_view_that_cannot_be_drawn_is_refused(mask):
     told = reason(wire(PAIRS, bytes(3), mask=mask), PAIRS)
     assert told == (
@@ -194,13 +193,13 @@ def test_a_view_that_is_not_on_the_list_is_refused():
     assert reason(wire(SUBSET, bytes(2), mask=b"\x05"), SUBSET)[0] is Reason.VIEW
 
 
-@pytest.mark.parametrize("last", [0x02, 0x80, 0xFF])
+@every([0x02, 0x80, 0xFF])
 def test_a_padding_bit_that_is_one_is_refused(last):
     told = reason(wire(BITS, bytes(38) + bytes([last])), BITS)
     assert told == (Reason.PADDING, "a padding bit behind the last bit of the payload is not zero")
 
 
-@pytest.mark.parametrize("payload", [b"\x03\x00\x00", b"\x00\x01\x2c", b"\x00\xff\xff"])
+@every([b"\x03\x00\x00", b"\x00\x01\x2c", b"\x00\xff\xff"])
 def test_a_number_above_its_block_is_refused(payload):
     kind, message = reason(wire(PAIRS, payload, mask=b"\x06"), PAIRS)
     assert kind is Reason.RANGE
@@ -210,9 +209,7 @@ def test_a_number_above_its_block_is_refused(payload):
     )
 
 
-@pytest.mark.parametrize(
-    ("payload", "n_ones"), [(b"\x04", 0), (b"\x07", 2), (b"\x01", 0), (b"\x1d", 3)]
-)
+@every([(b"\x04", 0), (b"\x07", 2), (b"\x01", 0), (b"\x1d", 3)])
 def test_a_subset_with_the_wrong_number_of_ones_is_refused(payload, n_ones):
     told = reason(wire(SUBSET, payload, mask=b"\x03"), SUBSET)
     assert told == (Reason.WEIGHT, f"a block has {n_ones} ones, this campaign's blocks have 1")
@@ -269,8 +266,7 @@ def test_the_twin_is_base64url_without_padding():
     )
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
+@every(
     [
         ({"version": 256}, "member version of the JSON twin must be an integer of 8 bits"),
         ({"version": "1"}, "member version of the JSON twin must be an integer of 8 bits"),
@@ -296,7 +292,7 @@ def test_the_twin_is_base64url_without_padding():
             {"more": 1},
             "the JSON twin must be an object with the members campaign, id, payload, slot, version, view",
         ),
-    ],
+    ]
 )
 def test_a_twin_with_a_wrong_member_is_refused(changes, message):
     with pytest.raises(ReportRejected, match=f"^{message}$") as refusal:
@@ -304,7 +300,7 @@ def test_a_twin_with_a_wrong_member_is_refused(changes, message):
     assert refusal.value.reason is Reason.JSON
 
 
-@pytest.mark.parametrize("left_out", ["version", "campaign", "id", "slot", "payload"])
+@every(["version", "campaign", "id", "slot", "payload"])
 def test_a_twin_without_a_member_is_refused(left_out):
     members = {key: value for key, value in twin().items() if key != left_out}
     with pytest.raises(ReportRejected, match="must be an object with the members") as refusal:
@@ -312,30 +308,27 @@ def test_a_twin_without_a_member_is_refused(left_out):
     assert refusal.value.reason is Reason.JSON
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", b"\xff", "[" * 100_000, "9" * 5000, "\ufeff{}"], ids=range(6)
-)
+@every(["", "{", b"\xff", "[" * 100_000, "9" * 5000, "\ufeff{}"])
 def test_a_twin_that_is_no_json_is_refused(text):
     with pytest.raises(ReportRejected, match="the JSON twin is not valid JSON") as refusal:
         Report.from_json(text, PAIRS)
     assert refusal.value.reason is Reason.JSON
 
 
-@pytest.mark.parametrize("text", ["[]", "1", "null", '"x"', "true"])
+@every(["[]", "1", "null", '"x"', "true"])
 def test_a_twin_that_is_no_object_is_refused(text):
     with pytest.raises(ReportRejected, match="the JSON twin must be an object with the members"):
         Report.from_json(text, PAIRS)
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
+@every(
     [
         ({"version": 2}, Reason.VERSION),
         ({"campaign": BITS.id[:16]}, Reason.CAMPAIGN),
         ({"view": "Bw"}, Reason.VIEW),
         ({"payload": "AgEsAA"}, Reason.LENGTH),
         ({"payload": "AgEs"}, Reason.RANGE),
-    ],
+    ]
 )
 def test_a_twin_is_checked_as_strictly_as_the_bytes(changes, expected):
     with pytest.raises(ReportRejected) as refusal:
@@ -343,9 +336,7 @@ def test_a_twin_is_checked_as_strictly_as_the_bytes(changes, expected):
     assert refusal.value.reason is expected
 
 
-@pytest.mark.parametrize(
-    "changes", [{"view": "BgIBKw", "payload": ""}, {"view": "", "payload": "BgIBKw"}]
-)
+@every([{"view": "BgIBKw", "payload": ""}, {"view": "", "payload": "BgIBKw"}])
 def test_a_twin_whose_view_is_part_of_its_payload_is_refused(changes):
     with pytest.raises(ReportRejected):
         Report.from_json(json.dumps(twin(**changes)), PAIRS)

@@ -11,6 +11,7 @@ from itertools import combinations, product
 
 import pytest
 
+from every import every
 from lopub import (
     AllAttributes,
     Campaign,
@@ -121,8 +122,7 @@ def largest_ratio(seen: dict[Outputs, dict[tuple[Outputs, Outputs], Fraction]]) 
     return max(most / least for most, least in worst.values())
 
 
-@pytest.mark.parametrize(
-    ("size", "rounds", "take_part"),
+@every(
     [
         (2, 2, 1),
         (2, 3, 2),
@@ -134,7 +134,7 @@ def largest_ratio(seen: dict[Outputs, dict[tuple[Outputs, Outputs], Fraction]]) 
         (4, 3, 2),
         (4, 4, 1),
         (4, 4, 2),
-    ],
+    ]
 )
 def test_sampled_rounds_reveal_exactly_so_many_reports_for_any_two_histories(
     size, rounds, take_part
@@ -176,7 +176,7 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize(("mechanism", "size", "take_part"), CASES)
+@every(CASES)
 def test_permanent_rounds_never_reveal_more_than_the_answer_that_is_kept(
     mechanism, size, take_part
 ):
@@ -196,8 +196,7 @@ def test_permanent_rounds_never_reveal_more_than_the_answer_that_is_kept(
         assert campaign.loss < log_up(worst) < campaign.lifetime_loss
 
 
-@pytest.mark.parametrize("size", [2, 3, 4])
-@pytest.mark.parametrize("take_part", [1, 2, 3, 4])
+@every(product([2, 3, 4], [1, 2, 3, 4]))
 def test_all_histories_of_a_permanent_device_are_told_apart_by_the_first_answer_alone(
     size, take_part
 ):
@@ -244,9 +243,7 @@ def bit_ratios(campaign: Campaign) -> tuple[Fraction, Fraction]:
     return max(ratios), 1 / min(ratios)
 
 
-@pytest.mark.parametrize("mechanism", ["unary", "bloom"])
-@pytest.mark.parametrize("size", [2, 3, 4])
-@pytest.mark.parametrize("take_part", [1, 2, 3, 4])
+@every(product(["unary", "bloom"], [2, 3, 4], [1, 2, 3, 4]))
 def test_permanent_bits_never_reveal_more_than_the_answer_that_is_kept(mechanism, size, take_part):
     """Bits are independent, so that the worst that can be said of all of them is the worst of each: exact, and quick for four
     rounds of any code. Where it can be enumerated whole, it is the same."""

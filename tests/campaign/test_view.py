@@ -6,6 +6,7 @@ from itertools import combinations, permutations
 
 import pytest
 
+from every import every
 from lopub import (
     AllAttributes,
     Boolean,
@@ -79,27 +80,25 @@ class Numbered(Randomness):
 # ---- what is drawn
 
 
-@pytest.mark.parametrize(
-    "rule", [Sample(1), Sample(2), Sample(3), Fill(4), Fill(12), Fill(24), Fill(72)], ids=str
-)
+@every([Sample(1), Sample(2), Sample(3), Fill(4), Fill(12), Fill(24), Fill(72)])
 def test_the_views_are_exactly_those_that_some_order_gives(rule):
     drawn = {rule.draw(SIZES, Ordered(order)) for order in permutations(range(4))}
     assert drawn == set(rule.views(SIZES))
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@every(RULES)
 def test_a_view_can_be_drawn_exactly_where_it_is_among_the_views(rule):
     subsets = [view for n in range(1, 5) for view in combinations(range(4), n)]
     assert {view for view in subsets if rule.can_draw(view, SIZES)} == set(rule.views(SIZES))
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@every(RULES)
 def test_no_view_is_listed_twice(rule):
     views = list(rule.views(SIZES))
     assert len(set(views)) == len(views)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@every(RULES)
 def test_a_drawn_view_is_in_domain_order(rule):
     for _ in range(50):
         view = rule.draw(SIZES, Randomness())
@@ -141,33 +140,31 @@ def test_fill_cannot_draw_a_single_attribute():
     assert not Fill(4).can_draw((0,), (50, 60))
 
 
-@pytest.mark.parametrize(
-    ("number", "view"), [(0, (0, 2)), (4, (0, 2)), (5, (1,)), (6, (0, 1, 3)), (15, (0, 1, 3))]
-)
+@every([(0, (0, 2)), (4, (0, 2)), (5, (1,)), (6, (0, 1, 3)), (15, (0, 1, 3))])
 def test_a_listed_set_is_drawn_in_proportion_to_its_weight(number, view):
     assert LISTED.draw(SIZES, Numbered(number)) == view
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@every(RULES)
 def test_no_view_has_more_cells_than_the_bound(rule):
     assert max(math.prod(SIZES[i] for i in view) for view in rule.views(SIZES)) <= rule.most_cells(
         SIZES
     )
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if not isinstance(rule, Fill)], ids=str)
+@every([rule for rule in RULES if not isinstance(rule, Fill)])
 def test_the_bound_on_cells_is_reached_where_the_rule_is_not_fill(rule):
     assert max(math.prod(SIZES[i] for i in view) for view in rule.views(SIZES)) == rule.most_cells(
         SIZES
     )
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if not isinstance(rule, Fill)], ids=str)
+@every([rule for rule in RULES if not isinstance(rule, Fill)])
 def test_the_sizes_of_views_are_all_named(rule):
     assert set(rule.view_sizes(4)) == {len(view) for view in rule.views(SIZES)}
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if not isinstance(rule, Fill)], ids=str)
+@every([rule for rule in RULES if not isinstance(rule, Fill)])
 def test_the_worst_view_costs_the_most(rule):
     def losses(n_blocks):
         return [Decimal(loss) / n_blocks for loss in (3, 1, 4, 2)]
@@ -176,7 +173,7 @@ def test_the_worst_view_costs_the_most(rule):
     assert abs(rule.worst(losses, 4) - max(costs)) < Decimal("1e-25")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@every(RULES)
 def test_a_rule_covers_the_attributes_of_its_views(rule):
     views = list(rule.views(SIZES))
     assert [rule.covers(i) for i in range(4)] == [
@@ -238,7 +235,7 @@ def test_a_listed_view_begins_and_ends_exactly_with_its_weight():
 # ---- what is refused
 
 
-@pytest.mark.parametrize("k", [0, -1, 5])
+@every([0, -1, 5])
 def test_a_sample_of_no_attributes_or_of_more_than_there_are_is_refused(k):
     with pytest.raises(
         CampaignError, match=rf"view sample:k needs k in 1\.\.4, the number of attributes, got {k}"
@@ -246,7 +243,7 @@ def test_a_sample_of_no_attributes_or_of_more_than_there_are_is_refused(k):
         Sample(k).check(SIZES, jointly=False)
 
 
-@pytest.mark.parametrize("cells", [3, 0, -4])
+@every([3, 0, -4])
 def test_fill_below_four_cells_is_refused(cells):
     with pytest.raises(
         CampaignError,
@@ -278,8 +275,7 @@ def test_fill_has_no_cost_of_separate_attributes():
         Fill(4).worst(lambda n: [], 4)
 
 
-@pytest.mark.parametrize(
-    ("sets", "message"),
+@every(
     [
         ([], "view listed needs at least one set of attributes"),
         ([((), 1)], "view listed has a set without attributes"),
@@ -291,7 +287,7 @@ def test_fill_has_no_cost_of_separate_attributes():
             [(("a",), 2**31), (("b",), 2**31 + 1)],
             r"view listed needs weights of at least 1 that add up to at most 2\^32",
         ),
-    ],
+    ]
 )
 def test_a_list_of_sets_that_cannot_be_drawn_from_is_refused(sets, message):
     with pytest.raises(CampaignError, match=message):
@@ -312,13 +308,12 @@ def test_a_listed_set_with_an_unknown_attribute_is_refused():
 # ---- spellings
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@every(RULES)
 def test_a_rule_is_read_back_from_its_json(rule):
     assert view_from_json(Members(rule.to_json(), "view"), DOMAIN) == rule
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
+@every(
     [
         ({"kind": "some"}, "view.kind must be one of all, fill, listed, sample"),
         ({}, "view.kind is missing"),
@@ -337,20 +332,19 @@ def test_a_rule_is_read_back_from_its_json(rule):
             {"kind": "listed", "sets": [{"attributes": ["a"], "weight": 1, "x": 1}]},
             r"view.sets\[0\].x is not known to format 1 or 2",
         ),
-    ],
+    ]
 )
 def test_json_that_is_no_rule_is_refused_with_its_place(value, message):
     with pytest.raises(CampaignError, match=f"^{message}$"):
         view_from_json(Members(value, "view"), DOMAIN)
 
 
-@pytest.mark.parametrize("text", ["all", "sample:2", "fill:24"])
+@every(["all", "sample:2", "fill:24"])
 def test_a_rule_is_read_back_from_its_text(text):
     assert str(view_from_text(text)) == text
 
 
-@pytest.mark.parametrize(
-    "text",
+@every(
     [
         "",
         "some",
@@ -362,7 +356,7 @@ def test_a_rule_is_read_back_from_its_text(text):
         "fill:1.5",
         "fill:²",
         "fill:" + "9" * 20,
-    ],
+    ]
 )
 def test_a_text_that_is_no_rule_is_refused_with_an_example(text):
     with pytest.raises(

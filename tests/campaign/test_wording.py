@@ -2,6 +2,7 @@
 
 import pytest
 
+from every import every
 from lopub import (
     Boolean,
     CampaignError,
@@ -43,8 +44,7 @@ def wording(*wanted: str, **texts: object) -> Wording:
     )
 
 
-@pytest.mark.parametrize(
-    ("wanted", "found"),
+@every(
     [
         ((), "en"),
         (("fr",), "en"),
@@ -53,7 +53,7 @@ def wording(*wanted: str, **texts: object) -> Wording:
         (("de_DE",), "de-AT"),
         (("fr", "pt"), "pt"),
         (("EN-us", "pt"), "en"),
-    ],
+    ]
 )
 def test_the_first_wanted_language_that_there_is_is_taken_and_else_the_campaigns_own(wanted, found):
     assert chosen_language(wanted, ("en", "de-AT", "pt")) == found
@@ -78,8 +78,7 @@ def test_what_is_not_translated_is_in_the_campaigns_own_language():
     assert wording("fr").title == "Tea" and wording("fr").is_own
 
 
-@pytest.mark.parametrize(
-    ("texts", "message"),
+@every(
     [
         (
             {"titles": {"with/milk": "Leite"}},
@@ -89,7 +88,7 @@ def test_what_is_not_translated_is_in_the_campaigns_own_language():
             {"labels": {"with": {"honey": "mel"}}},
             "a translation of attribute 'with' labels a value that it does not list",
         ),
-    ],
+    ]
 )
 def test_a_translation_of_what_is_not_asked_is_refused(texts, message):
     with pytest.raises(CampaignError, match=message):

@@ -281,11 +281,3 @@ def test_without_the_command_line_extra_the_script_says_what_to_install():
         [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False
     )
     assert "pip install 'lopub[cli]'" in refused(result)
-
-
-def test_a_closed_pipe_is_no_mistake(campaign: Path):
-    command = f"{sys.executable} -m lopub campaign show {campaign} | true"
-    result = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
-    )
-    assert "Traceback" not in result.stderr

@@ -279,6 +279,7 @@ def test_a_store_is_counted_by_its_address(collected: Path, tmp_path: Path):
     assert (tmp_path / "c").read_bytes() == (tmp_path / "told").read_bytes()
 
 
+@pytest.mark.full
 def test_dask_writes_the_same_bytes(collected: Path, tmp_path: Path):
     result = in_a_process(
         *("count", "campaign.json", "monday.parquet", "tuesday.reports", "--engine", "dask"),

@@ -9,13 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
-from commands import refused
+from commands import done, lopub, refused
 from test_cli import DRAFT
 
-from load import FULL
-from lopub.reports.catalogue import ALUMNI
+from tiers import FULL
 
-RUNS = 500 if FULL else 20
+RUNS = 500 if FULL else 4
 SLOW_THREAD = """
 import atexit, sys, threading, time
 atexit.register(lambda: print("told at the end"))
@@ -31,7 +30,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "draft.json").write_text(json.dumps(DRAFT))
     (tmp_path / "empty.csv").write_text("a,b\n")
     (tmp_path / "full.csv").write_text("a,b\n1,2\n2,3\n")
-    ALUMNI.people(300, seed=1).save(tmp_path / "people.csv")
     return tmp_path
 
 
@@ -89,9 +87,7 @@ def test_a_stream_that_the_starter_closed_does_not_matter(folder: Path, closed: 
 
 @pytest.mark.parametrize("as_json", [[], ["--json"]])
 def test_what_cannot_be_printed_is_not_a_success(folder: Path, as_json: list[str]):
-    started(
-        folder, "campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4"
-    ).communicate()
+    done(lopub("campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4", cwd=folder))
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "lopub", "campaign", "show", "c.json", *as_json]
         run = subprocess.run(
@@ -159,7 +155,8 @@ def test_without_memory_there_is_a_sentence(error: str):
 # ---- Ctrl-C
 
 
-@pytest.mark.parametrize("tenths", range(1, 40) if FULL else (0, 5, 15))
+@pytest.mark.full
+@pytest.mark.parametrize("tenths", range(40))
 def test_an_interrupt_ends_with_130_and_nothing_else(folder: Path, tenths: int):
     """While packages load, and while the command is at work. Before LoPub's first line is read, Python itself answers."""
     before = sorted(path.name for path in folder.iterdir())
@@ -218,7 +215,8 @@ def test_pressed_again_it_does_not_wait(tmp_path: Path):
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
 
 
-@pytest.mark.parametrize("tenths", range(20, 100, 2) if FULL else (25, 35, 45))
+@pytest.mark.full
+@pytest.mark.parametrize("tenths", range(20, 100, 2))
 def test_an_interrupt_of_the_compiler_is_no_error_of_its(
     folder: Path, tenths: int, monkeypatch: pytest.MonkeyPatch
 ):
@@ -268,10 +266,16 @@ def piped(folder: Path, command: str) -> tuple[int, str]:
     ("command", "output"),
     [
         ("plan draft.json --people 5000 --epsilon 4 -o made.json", "made.json"),
-        ("plan draft.json --people 5000 --epsilon 4 --json -o made.json", "made.json"),
         ("campaign make draft.json --epsilon 4 -o made.json", "made.json"),
         ("evaluate full.csv full.csv --json -o scores.json", "scores.json"),
-        ("evaluate full.csv full.csv -o scores", "scores/evaluation.json"),
+        pytest.param(
+            *("plan draft.json --people 5000 --epsilon 4 --json -o made.json", "made.json"),
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            *("evaluate full.csv full.csv -o scores", "scores/evaluation.json"),
+            marks=pytest.mark.full,
+        ),
     ],
 )
 def test_what_is_asked_for_is_written_although_nobody_reads_what_is_printed(
@@ -282,7 +286,14 @@ def test_what_is_asked_for_is_written_although_nobody_reads_what_is_printed(
     assert (folder / output).is_file()
 
 
-@pytest.mark.parametrize("command", ["--help", "--version", "campaign --help"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "--help",
+        pytest.param("--version", marks=pytest.mark.full),
+        pytest.param("campaign --help", marks=pytest.mark.full),
+    ],
+)
 def test_help_that_nobody_reads_is_no_mistake(folder: Path, command: str):
     assert piped(folder, command) == (0, "")
 
@@ -304,7 +315,14 @@ def test_output_that_cannot_be_written_is_one_sentence(folder: Path):
 # ---- terminals that know few signs, and none to read from
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp850"])
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        "ascii",
+        pytest.param("latin-1", marks=pytest.mark.full),
+        pytest.param("cp850", marks=pytest.mark.full),
+    ],
+)
 def test_a_terminal_without_a_sign_is_shown_its_number(
     folder: Path, encoding: str, monkeypatch: pytest.MonkeyPatch
 ):

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 import fakes
-from load import FULL, note_figures
+from load import note_figures
 from lopub.collector.database import store_at
 from lopub.collector.queue import QueuedJob, State, ask, find_job, jobs_of
 from lopub.collector.store import ReportStore
 from lopub.jobs.results import place_of
 
-pytestmark = pytest.mark.skipif(not FULL, reason="takes minutes; LOPUB_FULL=1 runs it")
+pytestmark = pytest.mark.full
 N_MOMENTS = int(os.environ.get("LOPUB_MOMENTS", "100"))
 """Of each command: a quarter of them killed, interrupted, out of disk, out of memory."""
 SEED = os.environ.get("LOPUB_SEED", "")

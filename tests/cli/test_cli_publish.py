@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,7 @@ def test_reports_without_dependence_say_so(publish: Run, tmp_path: Path):
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("structure", ["calibrated", "paper"])
 def test_the_hash_seed_does_not_change_a_byte(collected: Path, tmp_path: Path, structure: str):
     for seed in ("1", "2"):
@@ -313,27 +315,30 @@ def no_file_above_four_kilobytes() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 
-def test_a_full_disk_gets_one_sentence_and_leaves_nothing(collected: Path, tmp_path: Path):
-    said = refused(
+@pytest.mark.full
+def test_a_full_disk_leaves_nothing_behind(collected: Path, tmp_path: Path):
+    refused(
         in_a_process(
             *command(tmp_path / "out"), cwd=collected, preexec_fn=no_file_above_four_kilobytes
         )
     )
-    assert said.startswith(f"lopub: cannot write {tmp_path}/") and said.endswith(
-        ": File too large\n"
-    )
     assert names(tmp_path) == []
 
 
-def test_a_full_disk_leaves_the_old_publication(publish: Run, collected: Path, tmp_path: Path):
+def test_a_full_disk_gets_one_sentence_and_leaves_the_old_publication(
+    publish: Run, collected: Path, tmp_path: Path
+):
     assert publish(tmp_path / "out", "--rows", "9").returncode == 0
     before = contents(tmp_path / "out")
-    refused(
+    said = refused(
         in_a_process(
             *command(tmp_path / "out", "--force"),
             cwd=collected,
             preexec_fn=no_file_above_four_kilobytes,
         )
+    )
+    assert said.startswith(f"lopub: cannot write {tmp_path}/") and said.endswith(
+        ": File too large\n"
     )
     assert contents(tmp_path / "out") == before and names(tmp_path) == ["out"]
 
@@ -341,29 +346,62 @@ def test_a_full_disk_leaves_the_old_publication(publish: Run, collected: Path, t
 # ---- stopped in the middle
 
 ENDLESS = """
-import sys, time
+import time
 import lopub.publication.directory as files
-files.manifest = lambda *arguments: time.sleep(60)
-from lopub.cli import run
-run()
+def manifest(*arguments):
+    print("all but the last", flush=True)
+    time.sleep(600)
+files.manifest = manifest
+from lopub.__main__ import main
+main()
 """
-"""All files are written but the last, and that one takes its time."""
+"""All files are written but the last, which never comes."""
 
 
-def test_an_interrupt_in_the_middle_leaves_nothing_and_no_traceback(
+@contextmanager
+def in_the_middle(folder: Path, output: Path) -> Iterator[subprocess.Popen[str]]:
+    """A command that has written all files but the last."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, *command(output)],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        assert process.stdout is not None
+        assert "all but the last\n" in iter(process.stdout.readline, "")
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_an_interrupt_in_the_middle_ends_with_130_and_leaves_nothing(
     collected: Path, tmp_path: Path
 ):
-    arguments = [sys.executable, "-c", ENDLESS, *command(tmp_path / "out")]
-    with subprocess.Popen(arguments, cwd=collected, stderr=subprocess.PIPE, text=True) as process:
-        while not list(tmp_path.glob("*/campaign.json")) and process.poll() is None:
-            time.sleep(0.02)
-        time.sleep(0.1)
+    with in_the_middle(collected, tmp_path / "out") as process:
+        assert len(list(tmp_path.glob("*/campaign.json"))) == 1
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
-    assert process.returncode not in (0, None) and "Traceback" not in said
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 130
+    assert len(said.splitlines()) <= 1 and "Traceback" not in said
     assert names(tmp_path) == []
 
 
+def test_a_kill_in_the_middle_leaves_no_publication_and_the_next_one_is_whole(
+    publish: Run, collected: Path, tmp_path: Path
+):
+    with in_the_middle(collected, tmp_path / "out") as process:
+        process.kill()
+        process.wait()
+    assert list(tmp_path.glob(".*")) == list(tmp_path.iterdir())  # what is hidden is no publication
+    assert publish(tmp_path / "out", "--rows", "9").returncode == 0
+    assert is_whole(tmp_path / "out")
+
+
+@pytest.mark.full
 def test_a_kill_at_any_moment_leaves_a_whole_publication_or_none(collected: Path, tmp_path: Path):
     """The moments spread over the writing of a table that takes its time; a hidden directory stays behind."""
     output, states = tmp_path / "out", []

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pty
+import socket
 import subprocess
 import sys
 import threading
@@ -72,7 +73,7 @@ class Collector:
         self.bodies: dict[str, list[bytes]] = {"reports": [], "withdrawals": []}
         self.verdict = {"received": 1, "refused": []}
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_port}/campaigns/{campaign.id}"
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
@@ -266,8 +267,10 @@ def test_a_refused_report_exits_with_1(collector, record, tmp_path):
 
 def test_a_collector_that_is_away_is_told_and_the_report_stays_kept(collector, record, tmp_path):
     lopub("send", collector.url, record, "--yes", HOME=tmp_path)
-    collector.close()
-    result = lopub("send", collector.url, "--patience", "0.3", HOME=tmp_path)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        away = f"http://127.0.0.1:{nobody.getsockname()[1]}/campaigns/{CAMPAIGN.id}"
+        result = lopub("send", away, "--patience", "0.3", HOME=tmp_path)
     assert "try again later" in refused(result)
     assert len(files(tmp_path / ".lopub")) == 1
 

@@ -27,7 +27,7 @@ def commands(text: str) -> list[list[str]]:
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
     """What a reader would have at hand: the draft, and what `make demo` made, with fewer people."""
-    done(lopub("demo", "--people", "4000", cwd=tmp_path))
+    done(lopub("demo", "--people", "2000", cwd=tmp_path))
     (tmp_path / "draft.json").write_text(
         next(text for language, text in blocks() if language == "json")
     )

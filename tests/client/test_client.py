@@ -14,6 +14,7 @@ from threading import Barrier
 
 import pytest
 
+from every import every
 from lopub import (
     AllAttributes,
     Binned,
@@ -164,7 +165,7 @@ def test_clients_that_start_together_hand_out_one_report(tmp_path):
 
     def encode(_: int) -> bytes:
         client = Client(CAMPAIGN, store=FileStore(tmp_path / "store"))
-        barrier.wait(timeout=30)
+        barrier.wait(timeout=120)
         return client.encode(RECORD).to_bytes()
 
     with ThreadPoolExecutor(n_clients) as pool:
@@ -272,8 +273,7 @@ def test_a_damaged_report_is_told_and_not_made_anew(tmp_path, damage, reason):
 # ---- what is refused, and how
 
 
-@pytest.mark.parametrize(
-    ("record", "message"),
+@every(
     [
         (RECORD | {"smoker": SENTINEL}, "attribute 'smoker' takes true or false, got str"),
         (RECORD | {"children": SENTINEL}, "attribute 'children' takes an integer, got str"),
@@ -285,7 +285,7 @@ def test_a_damaged_report_is_told_and_not_made_anew(tmp_path, damage, reason):
         ),
         ({"city": SENTINEL}, "the record lacks attribute 'smoker'"),
         (RECORD | {"smoker": None}, "attribute 'smoker' has no answer"),
-    ],
+    ]
 )
 def test_an_error_names_the_attribute_and_never_the_value(record, message):
     with pytest.raises(DomainError, match=message) as refusal:
@@ -349,7 +349,7 @@ def test_a_campaign_above_the_cap_is_refused_before_anything_is_asked(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("cap", [2, 2.0, "2", Decimal(2), "2.5", 200])
+@every([2, 2.0, "2", Decimal(2), "2.5", 200])
 def test_a_campaign_at_or_below_the_cap_passes(cap):
     assert Client(CAMPAIGN, epsilon_cap=cap, store=MemoryStore()).encode(RECORD)
 
@@ -377,7 +377,7 @@ def test_a_cap_equal_to_the_campaigns_epsilon_passes():
         assert Client(campaign, epsilon_cap=campaign.epsilon, store=MemoryStore())
 
 
-@pytest.mark.parametrize("cap", [0, -1, float("nan"), "much", "", "-inf", True])
+@every([0, -1, float("nan"), "much", "", "-inf", True])
 def test_a_cap_that_is_no_budget_is_refused(cap):
     with pytest.raises(CampaignError, match="epsilon_cap must be"):
         Client(CAMPAIGN, epsilon_cap=cap, store=MemoryStore())
@@ -401,15 +401,14 @@ def test_the_cap_is_the_whole_reports_and_not_one_attributes():
 # ---- inside
 
 
-@pytest.mark.parametrize(
-    ("view", "candidates", "number"),
+@every(
     [
         ((0,), (2, 1, 0), 2),
         ((0, 1), (2, 1, 0), 5),
         ((0, 1, 2), (2, 1, 3), 23),
         ((1, 2), (0, 1, 3), 7),
         ((), (0, 0, 0), 0),
-    ],
+    ]
 )
 def test_cells_are_numbered_with_the_last_attribute_fastest(view, candidates, number):
     assert cell(view, candidates, (3, 2, 4)) == number
@@ -420,7 +419,7 @@ def test_the_client_has_no_seed():
         Client(CAMPAIGN, seed=1)
 
 
-@pytest.mark.parametrize("jointly", [False, True])
+@every([False, True])
 def test_a_report_holds_its_blocks_in_domain_order(jointly):
     campaign = make_campaign(
         DOMAIN,

@@ -13,12 +13,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from every import every
 from lopub import (
     Boolean,
     Campaign,
@@ -58,7 +61,7 @@ BRIEF = Patience(seconds=0.4, attempt=0.2, first_wait=0.001, longest_wait=0.02)
 ONCE = Patience(seconds=10, attempt=10, first_wait=1e12, longest_wait=1e12)
 """One attempt with time enough; the last of many may have none left to find out what is wrong."""
 
-HELD = 60
+HELD = 240
 """Seconds for which a peer tries to hold the client; it is free where it ends in half of them, on the slowest machine."""
 
 Behaviour = Callable[[socket.socket], None]
@@ -180,6 +183,12 @@ def in_time() -> Iterator[None]:
     assert time.monotonic() - began < HELD / 2
 
 
+def wait_by(patch: pytest.MonkeyPatch, sleep: Callable[[float], None]) -> None:
+    """Let the client alone wait so: peers of earlier tests may still be at it."""
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
+    patch.setattr("lopub.client.sending.time", clock)
+
+
 @pytest.fixture
 def unwaiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits before another attempt."""
@@ -187,7 +196,7 @@ def unwaiting(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(seconds: float) -> None:
         raise AssertionError(f"{seconds} s were waited")
 
-    monkeypatch.setattr("time.sleep", refuse)
+    wait_by(monkeypatch, refuse)
 
 
 @contextmanager
@@ -251,7 +260,7 @@ def test_two_peoples_requests_differ_in_the_body_alone():
     assert one == other
 
 
-@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@every(["1.0", "1.1"])
 def test_an_answer_that_comes_in_pieces_from_a_server_that_hangs_up_is_read_to_its_end(version):
     """The tempting socket wrapper closes when the head says `Connection: close`, and loses a body that is still on its way."""
 
@@ -307,7 +316,7 @@ TROUBLES = {
 }
 
 
-@pytest.mark.parametrize("trouble", TROUBLES.values(), ids=TROUBLES)
+@every(TROUBLES.values())
 def test_the_same_bytes_are_sent_again_after_an_answer_that_cannot_be_relied_on(trouble):
     made = client()
     with peer(trouble, trouble, COUNTED) as met:
@@ -316,7 +325,7 @@ def test_the_same_bytes_are_sent_again_after_an_answer_that_cannot_be_relied_on(
     assert len(set(met.requests)) == 1
 
 
-@pytest.mark.parametrize("hold", HOLDS.values(), ids=HOLDS)
+@every(HOLDS.values())
 def test_the_same_bytes_are_sent_again_where_no_answer_comes_in_time(hold):
     made = client()
     with peer(hold, hold, COUNTED) as met:
@@ -365,7 +374,14 @@ LopubRefusals = (TryLater, CollectorError, ReportRejected)
 
 
 @pytest.mark.parametrize(
-    "name", ["dropped", "silent", "dripping", "503", "408", "429", "huge", "a portal's page"]
+    "name",
+    [
+        "dropped",
+        "silent",
+        "dripping",
+        *(pytest.param(name, marks=pytest.mark.full) for name in ("503", "408", "429", "huge")),
+        pytest.param("a portal's page", marks=pytest.mark.full),
+    ],
 )
 def test_all_attempts_together_end_in_time(name):
     with (
@@ -377,24 +393,30 @@ def test_all_attempts_together_end_in_time(name):
 
 
 def test_a_host_that_nobody_is_at_is_told_in_time():
-    with peer(COUNTED) as met:
-        url = met.url()
-    with pytest.raises(
-        TryLater, match=r"no connection \(Connection refused\), after 1 attempt; try again later"
-    ):
-        client().send(url, patience=ONCE)
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))  # and nobody listens
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}/campaigns/{CAMPAIGN.id}"
+        with pytest.raises(
+            TryLater,
+            match=r"no connection \(Connection refused\), after 1 attempt; try again later",
+        ):
+            client().send(url, patience=ONCE)
 
 
-@pytest.mark.parametrize("status", [503, 429])
+@every([503, 429])
 def test_the_collectors_wish_for_patience_is_obeyed(status):
-    began = time.monotonic()
-    with peer(answer(status, Retry_After="1"), COUNTED) as met:
+    waits = []
+    with (
+        peer(answer(status, Retry_After="1"), COUNTED) as met,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        wait_by(patch, waits.append)
         assert client().send(met.url(), patience=QUICK) == 2
-    assert time.monotonic() - began >= 1
+    assert len(waits) == 1 and waits[0] >= 1
 
 
 @pytest.mark.usefixtures("unwaiting")
-@pytest.mark.parametrize("status", [507, 429])
+@every([507, 429])
 def test_a_wish_for_more_patience_than_there_is_ends_at_once(status):
     with peer(answer(status, Retry_After="3600")) as met:
         with pytest.raises(
@@ -411,8 +433,11 @@ def test_waits_double_up_to_the_longest_and_are_drawn():
         assert 0 <= min(waits) < limit / 4 and limit * 3 / 4 < max(waits) < limit
 
 
-@pytest.mark.parametrize("name", ["seconds", "attempt", "first_wait", "longest_wait"])
-@pytest.mark.parametrize("value", [0, -1, float("inf"), float("nan")])
+@every(
+    product(
+        ["seconds", "attempt", "first_wait", "longest_wait"], [0, -1, float("inf"), float("nan")]
+    )
+)
 def test_patience_is_a_number_of_seconds(name, value):
     with pytest.raises(
         DomainError, match=f"{name} must be a number of seconds above 0, got {value}"
@@ -423,7 +448,7 @@ def test_patience_is_a_number_of_seconds(name, value):
 # ---- it takes a refusal for what it is
 
 
-@pytest.mark.parametrize("reason", list(Reason))
+@every(list(Reason))
 def test_a_refused_report_is_told_with_its_reason_after_one_attempt(reason):
     with peer(verdict(reason)) as met:
         with pytest.raises(
@@ -441,9 +466,7 @@ def test_a_reason_of_a_newer_collector_is_a_refusal_all_the_same():
         assert len(met.requests) == 1
 
 
-@pytest.mark.parametrize(
-    "status", [400, 401, 403, 404, 405, 407, 409, 410, 413, 415, 422, 424, 426, 428, 431, 499]
-)
+@every([400, 401, 403, 404, 405, 407, 409, 410, 413, 415, 422, 424, 426, 428, 431, 499])
 def test_a_refused_request_is_not_sent_again(status):
     problem = {
         "type": "urn:lopub:problem:closed",
@@ -459,7 +482,7 @@ def test_a_refused_request_is_not_sent_again(status):
         assert len(met.requests) == 1
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@every([301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed(status):
     with peer(COUNTED) as elsewhere, peer(answer(status, Location=elsewhere.url())) as met:
         with pytest.raises(CollectorError, match=f"answers {status}, which points elsewhere"):
@@ -474,7 +497,7 @@ def test_a_collectors_words_cannot_move_the_cursor_or_fill_the_screen():
     assert str(refusal.value).isprintable() and len(str(refusal.value)) < 300
 
 
-@pytest.mark.parametrize("body", [b"", b"no", b"[]", b'{"type": 3, "detail": 4}'])
+@every([b"", b"no", b"[]", b'{"type": 3, "detail": 4}'])
 def test_a_refusal_without_a_problem_document_is_told_by_its_status(body):
     with peer(answer(404, body)) as met, pytest.raises(CollectorError, match=r"with 404( \(3\))?$"):
         client().send(met.url())
@@ -504,8 +527,7 @@ def test_no_error_has_an_answer_in_it():
 ID = CAMPAIGN.id
 
 
-@pytest.mark.parametrize(
-    "url",
+@every(
     [
         f"https://collector.example/campaigns/{ID}",
         f"https://collector.example:8443/campaigns/{ID}/",
@@ -515,15 +537,14 @@ ID = CAMPAIGN.id
         f"http://127.8.9.1/campaigns/{ID}",
         f"http://localhost:8000/campaigns/{ID}",
         f"http://[::1]:8000/campaigns/{ID}",
-    ],
+    ]
 )
 def test_an_address_names_its_campaign(url):
     address = Address.of(url)
     assert address.campaign_id == ID and address.path.endswith(f"/campaigns/{ID}")
 
 
-@pytest.mark.parametrize(
-    "url",
+@every(
     [
         "",
         "collector.example",
@@ -541,7 +562,7 @@ def test_an_address_names_its_campaign(url):
         f"https://collector.example/\r\nX: y/campaigns/{ID}",
         f"https://collector.example/campaigns/{ID}\n",
         f"https:///campaigns/{ID}",
-    ],
+    ]
 )
 def test_what_is_no_address_of_a_campaign_is_refused(url):
     with pytest.raises(
@@ -550,8 +571,7 @@ def test_what_is_no_address_of_a_campaign_is_refused(url):
         Address.of(url)
 
 
-@pytest.mark.parametrize(
-    "host",
+@every(
     [
         "collector.example",
         "localhost.example",
@@ -560,7 +580,7 @@ def test_what_is_no_address_of_a_campaign_is_refused(url):
         "[fe80::1]",
         "128.0.0.1",
         "127.0.0.1.example",
-    ],
+    ]
 )
 def test_plain_http_is_refused_unless_it_is_wished_for_or_stays_on_this_machine(host):
     url = f"http://{host}/campaigns/{ID}"
@@ -848,8 +868,7 @@ def test_a_proxy_that_refuses_is_told(monkeypatch):
             client().send(f"https://localhost:4433/campaigns/{ID}", patience=ONCE)
 
 
-@pytest.mark.parametrize(
-    ("url", "header"),
+@every(
     [
         ("https://collector.example", "collector.example"),
         ("https://collector.example:443", "collector.example"),
@@ -857,7 +876,7 @@ def test_a_proxy_that_refuses_is_told(monkeypatch):
         ("https://[2001:db8::1]:8443", "[2001:db8::1]:8443"),
         ("http://localhost", "localhost"),
         ("http://localhost:443", "localhost:443"),
-    ],
+    ]
 )
 def test_a_request_names_the_host_as_the_address_does(url, header):
     assert Address.of(f"{url}/campaigns/{ID}").host_header == header

@@ -27,8 +27,8 @@ from lopub import (
     make_campaign,
 )
 from lopub.campaign.schedule import EPOCH
+from tiers import FULL
 
-FULL = bool(os.environ.get("LOPUB_FULL"))
 OPENS = date(2028, 2, 28)  # the next day is a leap day
 ROUNDS, TAKE_PART = 3, 2
 OPERATIONS = ("open", "fsync", "link", "replace", "unlink", "mkdir", "utime", "chmod")
@@ -140,7 +140,7 @@ def check(world: World) -> None:
     assert client.waiting() == ()
 
 
-@pytest.mark.parametrize("mode", CAMPAIGNS)
+@pytest.mark.parametrize("mode", ["permanent", pytest.param("sampled", marks=pytest.mark.full)])
 def test_a_device_that_dies_at_any_step_sends_one_report_a_round_and_counts_it(
     mode, tmp_path, monkeypatch
 ):

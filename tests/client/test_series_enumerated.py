@@ -4,7 +4,6 @@ The operating system's bytes are replaced by a script that takes every branch of
 pairs of histories is that of the program, and not of a formula about it. With LOPUB_FULL=1 all sizes are enumerated.
 """
 
-import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -35,8 +34,8 @@ from lopub.campaign.randomness import Randomness
 from lopub.campaign.schedule import EPOCH
 from lopub.client import series
 from lopub.client.series import Series, memorized, refreshed
+from tiers import FULL
 
-FULL = bool(os.environ.get("LOPUB_FULL"))
 OPENS, ROUNDS = date(2028, 2, 27), 4  # over a leap day
 TWO = Domain((Boolean(name="a"), Boolean(name="b")))
 EVEN = 64
@@ -237,7 +236,7 @@ def check_stated(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
         assert campaign.loss < loss < nearly  # attained by no number of reports
 
 
-SIZES = [(2, m) for m in (1, 2, 3, 4)] + [(3, 2), (4, 1)]
+SIZES = [(2, 1), (2, 2), (2, 4), (3, 2)]
 ALL_SIZES = [(size, m) for size in (2, 3, 4) for m in (1, 2, 3, 4)]
 
 

@@ -8,7 +8,7 @@ import pytest
 from test_collector_cli import lopub
 
 import load
-from load import note_figures, scaled
+from load import note_figures
 from lopub import (
     Campaign,
     CampaignRequest,
@@ -28,6 +28,7 @@ from lopub.publication import publish
 from lopub.reports.batch import ReportBatch
 from servers import Postgres, Running, running_collector
 
+pytestmark = pytest.mark.full
 DOMAIN = Domain(tuple(IntegerRange(name=f"q{i}", minimum=0, maximum=2 + i) for i in range(5)))
 CAMPAIGN = make_campaign(
     DOMAIN,
@@ -127,9 +128,7 @@ def published_files(batch: ReportBatch, directory: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def reports() -> tuple[list[bytes], list[bytes]]:
     """Good ones, and some of every bad kind."""
-    good = list(
-        unframed(load.bodies_of(load.population(CAMPAIGN, scaled(30_000), seed=6), 10**9)[0])
-    )
+    good = list(unframed(load.bodies_of(load.population(CAMPAIGN, 30_000, seed=6), 10**9)[0]))
     return good, [each for i in range(20) for each in damaged(good[i], CAMPAIGN)]
 
 

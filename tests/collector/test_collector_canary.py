@@ -11,6 +11,7 @@ import random
 import socket
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from test_collector_cli import lopub
 
 import load
 import people
-from load import note_figures, scaled
+from load import note_figures
 from lopub import (
     Binned,
     Boolean,
@@ -34,6 +35,7 @@ from lopub.campaign.report import FRAMED_TYPE, JSON_TYPE, base64url, framed
 from lopub.collector.database import store_at
 from lopub.collector.tokens import new_token
 from servers import Postgres, Running, running_collector
+from tiers import FULL
 
 AGENT, SECRET = "canary-agent-c0ffee", "canary-header-c0ffee"
 ANSWER = "73219.44717"
@@ -179,17 +181,20 @@ def manage(collector: Running, directory: Path, token: str) -> bytes:
     return b"".join(collector.ask("GET", path, **headers).body for path in paths)
 
 
-def files_below(*directories: Path) -> dict[str, bytes]:
-    """Everything that lies there, by its path."""
-    paths = [
-        path for directory in directories for path in sorted(directory.rglob("*")) if path.is_file()
-    ]
-    return {str(path): path.read_bytes() for path in paths}
+def files_below(*directories: Path, since: int = 0) -> dict[str, bytes]:
+    """Everything that lies there and was written since, by its path."""
+    found: dict[str, bytes] = {}
+    for path in (path for directory in directories for path in sorted(directory.rglob("*"))):
+        with suppress(FileNotFoundError):  # PostgreSQL removes some while others are read
+            if path.is_file() and path.stat().st_mtime_ns >= since:
+                found[str(path)] = path.read_bytes()
+    return found
 
 
 @pytest.fixture
 def place(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> list[Path]:
     """Where the files of the database, and whatever else is written, lie."""
+    (tmp_path / "begun").touch()
     if database.startswith("sqlite"):
         return [tmp_path]
     cluster: Postgres = request.getfixturevalue("postgres")
@@ -204,7 +209,8 @@ def everything(
         return files_below(*place)
     cluster: Postgres = request.getfixturevalue("postgres")
     cluster.sql("CHECKPOINT")
-    return {**files_below(*place), "dump": cluster.dump(database)}
+    since = (place[0] / "begun").stat().st_mtime_ns  # other tests had a hundred databases here
+    return {**files_below(*place, since=since), "dump": cluster.dump(database)}
 
 
 def found(contents: dict[str, bytes], spellings: list[bytes]) -> list[str]:
@@ -220,7 +226,7 @@ def test_no_canary_is_found_anywhere(
 ):
     load.opened(database, CAMPAIGN, CLOSED)
     lopub("collect", "close", CLOSED.id, "--database", database, directory=tmp_path)
-    crowd = [Person(number) for number in range(scaled(1_000))]
+    crowd = [Person(number) for number in range(1_000 if FULL else 12)]
     store = store_at(database)
     token = new_token(store, scope="manage", days=1)
     store.close()

@@ -16,11 +16,14 @@ from lopub.collector.tokens import new_token
 from servers import Answer, Running, running_collector
 
 CAMPAIGN = people.campaign()
+CLOSING = people.campaign("closing")
 ORIGIN, AGENT = "https://canary-origin-c0ffee.example", "canary-agent-c0ffee"
 PATH = f"/campaigns/{CAMPAIGN.id}"
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(
+    scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.full)]
+)
 def collector(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Running]:
@@ -29,7 +32,7 @@ def collector(
         database = f"sqlite:///{tmp_path_factory.mktemp('store')}/lopub.db"
     else:
         database = request.getfixturevalue("postgres").new_database()
-    opened(database, CAMPAIGN)
+    opened(database, CAMPAIGN, CLOSING)
     with running_collector(database) as running:
         yield running
 
@@ -130,15 +133,12 @@ def test_an_options_that_is_no_preflight_is_refused_as_before(collector: Running
     assert answer.status == 405 and answer.headers["allow"] == "POST"
 
 
-def test_the_page_of_a_campaign_that_is_closed_meanwhile_says_so(tmp_path: Path):
-    database = f"sqlite:///{tmp_path}/lopub.db"
-    opened(database, CAMPAIGN)
-    with running_collector(database) as running:
-        assert b'data-closed=""' in running.ask("GET", f"/c/{CAMPAIGN.id}").body
-        store = store_at(database)
-        close_campaign(store, CAMPAIGN.id)
-        store.close()
-        assert b'data-closed="yes"' in running.ask("GET", f"/c/{CAMPAIGN.id}").body
+def test_the_page_of_a_campaign_that_is_closed_meanwhile_says_so(collector: Running):
+    assert b'data-closed=""' in collector.ask("GET", f"/c/{CLOSING.id}").body
+    store = store_at(collector.address)
+    close_campaign(store, CLOSING.id)
+    store.close()
+    assert b'data-closed="yes"' in collector.ask("GET", f"/c/{CLOSING.id}").body
 
 
 def test_the_page_comes_with_a_strict_policy_and_no_cookie(collector: Running):

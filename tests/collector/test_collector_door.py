@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from itertools import pairwise
 from unittest.mock import Mock
 
+import pytest
+
 from lopub.collector.door import AT_ONCE, PAUSE_SECONDS, Door
 from lopub.collector.places import Places
 
+pytestmark = pytest.mark.full
 ANSWER = b"HTTP/1.1 503 Busy\r\nretry-after: 1\r\ncontent-length: 2\r\n\r\n{}"
 
 

@@ -1,6 +1,6 @@
 """What a collector acknowledged it keeps, once, whatever happens to it: killed, stopped, out of space, asked again and again.
 
-Real processes, real HTTP, both stores. `make test-full` runs the figures as they stand, `make test` a tenth of them.
+Real processes, real HTTP, both stores. `test_collector_ingest.py` has a short test of each.
 """
 
 import json
@@ -17,20 +17,21 @@ from pathlib import Path
 import pytest
 
 import load
-from load import Uploaders, in_time, kind_of, lost_and_doubled, note_figures, scaled, uploaded
+from load import Uploaders, in_time, kind_of, lost_and_doubled, note_figures, uploaded
 from lopub.campaign.report import framed, unframed
 from servers import Postgres, Running, running_collector, start_collector
 
+pytestmark = pytest.mark.full
 CAMPAIGN = load.campaign()
 READY_SECONDS = 3
 STOP_SECONDS = 5
 
 
 def restarted(collector: Running, *, number: int = signal.SIGKILL) -> tuple[Running, float]:
-    """The collector ended by a signal and started again at the same port, and after how many seconds it was ready."""
+    """The collector ended by a signal and started again, at another port, and after how many seconds it was ready."""
     collector.stop(number)
     started = time.monotonic()
-    again = start_collector(collector.address, port=collector.port)
+    again = start_collector(collector.address)
     return again, time.monotonic() - started
 
 
@@ -38,8 +39,8 @@ def restarted(collector: Running, *, number: int = signal.SIGKILL) -> tuple[Runn
 
 
 def test_sigkill_at_random_moments_loses_nothing_that_was_acknowledged(database: str):
-    bodies = load.bodies_of(load.population(CAMPAIGN, scaled(1_000_000), seed=1))
-    n_kills, rng = scaled(50), random.Random(1)
+    bodies = load.bodies_of(load.population(CAMPAIGN, 1_000_000, seed=1))
+    n_kills, rng = 50, random.Random(1)
     moments = sorted(rng.sample(range(len(bodies) * 3 // 4), n_kills))
     load.opened(database, CAMPAIGN)
     collector, waits = start_collector(database), []
@@ -49,6 +50,7 @@ def test_sigkill_at_random_moments_loses_nothing_that_was_acknowledged(database:
         time.sleep(rng.uniform(0, 0.02))
         assert uploaders.n_running > 0
         collector, seconds = restarted(collector)
+        uploaders.port = collector.port
         waits.append(seconds)
     uploaders.join()
     assert collector.stop() == 0
@@ -64,7 +66,7 @@ def test_sigkill_at_random_moments_loses_nothing_that_was_acknowledged(database:
         ready_seconds_most=max(waits),
         ready_seconds_median=sorted(waits)[n_kills // 2],
     )
-    assert (n_acknowledged, lost, doubled) == (scaled(1_000_000), 0, 0)
+    assert (n_acknowledged, lost, doubled) == (1_000_000, 0, 0)
     assert in_time(max(waits), READY_SECONDS)
 
 
@@ -73,7 +75,7 @@ def test_sigkill_at_random_moments_loses_nothing_that_was_acknowledged(database:
 
 def test_reports_sent_five_times_count_once(database: str):
     """Twice at once, then in sequence, then across a restart, then while the collector is killed."""
-    bodies = load.bodies_of(load.population(CAMPAIGN, scaled(200_000), seed=2))
+    bodies = load.bodies_of(load.population(CAMPAIGN, 200_000, seed=2))
     load.opened(database, CAMPAIGN)
     collector = start_collector(database)
     uploaded(collector.port, CAMPAIGN, [body for body in bodies for _ in range(2)])
@@ -83,19 +85,20 @@ def test_reports_sent_five_times_count_once(database: str):
     uploaders = Uploaders(collector.port, CAMPAIGN, bodies)
     uploaders.wait_for(len(bodies) // 2)
     collector, _ = restarted(collector)
+    uploaders.port = collector.port
     uploaders.join()
-    n_others, n_refused = scaled(1_000), conflicts(collector, bodies, scaled(1_000))
+    n_others, n_refused = 1_000, conflicts(collector, bodies, 1_000)
     assert collector.stop() == 0
     rows = load.kept_rows(database, CAMPAIGN)
     note_figures(
         "repeats",
         kind_of(database),
-        sent=5 * scaled(200_000),
+        sent=5 * 200_000,
         counted=len(rows),
         others=n_others,
         refused=n_refused,
     )
-    assert len(rows) == scaled(200_000)
+    assert len(rows) == 200_000
     assert dict(rows) == load.rows_of(bodies)
     assert n_refused == n_others
 
@@ -115,7 +118,7 @@ def conflicts(collector: Running, bodies: list[bytes], n: int) -> int:
 def test_many_bodies_under_one_id_at_once_keep_exactly_one(database: str):
     """Whoever looks first and writes afterwards would let the last one win."""
     (report,) = unframed(load.bodies_of(load.population(CAMPAIGN, 1, seed=3))[0])
-    rivals = [report[:25] + slot.to_bytes(4) + report[29:] for slot in range(scaled(1_000))]
+    rivals = [report[:25] + slot.to_bytes(4) + report[29:] for slot in range(1_000)]
     load.opened(database, CAMPAIGN)
     with running_collector(database) as collector:
         answers = []
@@ -147,9 +150,9 @@ def at_once(collector: Running, bodies: list[bytes]) -> list[bytes]:
 
 def test_sigterm_under_load_ends_in_time_and_loses_nothing_that_was_acknowledged(database: str):
     """Also while somebody holds a connection with half a body on it."""
-    bodies = load.bodies_of(load.population(CAMPAIGN, scaled(500_000), seed=4), 20)
+    bodies = load.bodies_of(load.population(CAMPAIGN, 500_000, seed=4), 20)
     load.opened(database, CAMPAIGN)
-    n_stops, waits, sent = scaled(10), [], 0
+    n_stops, waits, sent = 10, [], 0
     acknowledged: list[bytes] = []
     for _ in range(n_stops):
         collector = start_collector(database)
@@ -211,12 +214,12 @@ def small_disk(directory: Path, *, megabytes: int) -> Iterator[Path]:
 def on_small_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Path, str]]:
     """A small disk, and the address of a database whose tables are on it."""
     if request.param == "sqlite":
-        with small_disk(tmp_path / "disk", megabytes=scaled(40)) as disk:
+        with small_disk(tmp_path / "disk", megabytes=40) as disk:
             yield disk, f"sqlite:///{disk}/lopub.db"
         return
     cluster: Postgres = request.getfixturevalue("postgres")
     with (
-        small_disk(cluster.directory / "disk", megabytes=20 + scaled(60)) as disk,
+        small_disk(cluster.directory / "disk", megabytes=80) as disk,
         cluster.place(disk) as address,
     ):
         yield disk, address
@@ -227,7 +230,7 @@ def test_a_full_disk_loses_nothing_and_space_is_found_again(on_small_disk: tuple
     load.opened(database, CAMPAIGN)
     ballast = disk / "ballast"
     ballast.write_bytes(bytes(os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize // 2))
-    bodies = load.bodies_of(load.population(CAMPAIGN, scaled(1_000_000), seed=5))
+    bodies = load.bodies_of(load.population(CAMPAIGN, 1_000_000, seed=5))
     with running_collector(database) as collector:
         uploaders = Uploaders(collector.port, CAMPAIGN, bodies)
         full_after = wait_until_full(uploaders)

@@ -17,12 +17,13 @@ import pytest
 
 import load
 import people
-from load import FULL, note_figures, scaled
+from load import note_figures
 from lopub.campaign.report import FRAMED_TYPE, framed, unframed
 from lopub.collector.database import store_at
 from lopub.collector.tokens import new_token
 from servers import Running, running_collector
 
+pytestmark = pytest.mark.full
 CAMPAIGN = people.campaign("fuzz")
 JSON = "application/json"
 ANSWER_SECONDS = 20
@@ -32,7 +33,7 @@ STEADY = 24 * MEBIBYTE
 """How much a process may be larger after the second half of the cases than after the first."""
 
 
-@pytest.fixture(params=["sqlite", "postgresql"] if FULL else ["sqlite"])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def collector(request: pytest.FixtureRequest, tmp_path: Path):
     sqlite = request.param == "sqlite"
     database = (
@@ -119,7 +120,7 @@ KINDS: list[Callable[[random.Random, bytes], tuple[str, bytes]]] = [
 
 def test_no_body_makes_a_5xx_or_a_hang(collector: Running):
     rng, good = random.Random(1), framed(people.reports(CAMPAIGN, 3))
-    sizes, statuses, n_cases = [memory(collector)], Counter[int](), scaled(20_000)
+    sizes, statuses, n_cases = [memory(collector)], Counter[int](), 20_000
     started = time.monotonic()
     with socket.create_connection(
         ("127.0.0.1", collector.port), timeout=ANSWER_SECONDS
@@ -171,7 +172,7 @@ def test_large_bodies_at_once_do_not_add_up(collector: Running):
         ):  # told to come again while it was still sending, then cut off
             statuses.append(503)
 
-    senders = [threading.Thread(target=send) for _ in range(12 if FULL else 6)]
+    senders = [threading.Thread(target=send) for _ in range(12)]
     for sender in senders:
         sender.start()
     for sender in senders:
@@ -238,7 +239,7 @@ def status_of(collector: Running, data: bytes) -> int:
 
 def test_no_bytes_on_a_socket_make_a_5xx_or_a_hang(collector: Running):
     rng, good = random.Random(2), framed(people.reports(CAMPAIGN, 3))
-    sizes, n_cases, statuses = [memory(collector)], scaled(10_000), Counter[int]()
+    sizes, n_cases, statuses = [memory(collector)], 10_000, Counter[int]()
     started = time.monotonic()
     for number in range(n_cases):
         statuses[status_of(collector, damaged_request(rng, good))] += 1
@@ -297,7 +298,7 @@ def schemathesis(collector: Running, directory: Path, *options: str, settings: s
 
 
 def test_the_api_behaves_as_it_is_described(collector: Running, tmp_path: Path):
-    n_cases, sizes = scaled(10_000), [memory(collector)]
+    n_cases, sizes = 10_000, [memory(collector)]
     examples = str(n_cases // 20)
     started = time.monotonic()
     known = f'[parameters]\n"path.id" = "{CAMPAIGN.id}"\n'  # reaches what lies behind a campaign that is there, and open

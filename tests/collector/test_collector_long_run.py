@@ -86,7 +86,7 @@ def test_free_memory_is_given_back_while_a_collector_runs(tmp_path, monkeypatch)
             await asyncio.sleep(0.01)
         await collector.stop()
 
-    asyncio.run(asyncio.wait_for(run(), 30))
+    asyncio.run(asyncio.wait_for(run(), 120))
     store.close()
     n_given = len(given)
     assert n_given >= 3 and collecting.MEMORY_SECONDS < collecting.RETENTION_SECONDS

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -26,7 +27,7 @@ from hypothesis.stateful import (
 )
 
 import load
-from load import FULL, note_figures, scaled
+from load import note_figures
 from lopub import Campaign, CampaignRequest, Categorical, Domain, Report, Terms, make_campaign
 from lopub.campaign.report import FRAMED_TYPE, JSON_TYPE, base64url, framed, pack
 from lopub.collector.campaigns import find_campaign
@@ -37,11 +38,12 @@ from lopub.publication import publish
 from lopub.reports.batch import ReportBatch
 from servers import Answer, Running, start_collector
 
+pytestmark = pytest.mark.full
 N_PEOPLE = 24
 DOMAIN = Domain((Categorical(name="who", values=tuple(f"person {i}" for i in range(N_PEOPLE))),))
 PERSON = st.integers(0, N_PEOPLE - 1)
 PEOPLE = st.lists(PERSON, min_size=1, max_size=6)
-MOST_RESTARTS = 2 if FULL else 1
+MOST_RESTARTS = 2
 """In one run of the machine: a start takes longer than all other steps together."""
 FEWEST = 3
 """The campaign's min_reports."""
@@ -49,7 +51,7 @@ _numbers = itertools.count()
 
 
 class Host:
-    """A collector that can be restarted at its port, for all runs of the machine."""
+    """A collector that can be restarted, for all runs of the machine."""
 
     def __init__(self, database: str) -> None:
         self.store = store_at(database)
@@ -63,7 +65,7 @@ class Host:
 
     def restart(self, number: int) -> None:
         assert self.running.stop(number) == (0 if number == signal.SIGTERM else -number)
-        self.running = start_collector(self.running.address, port=self.running.port)
+        self.running = start_collector(self.running.address)
 
 
 class Collecting(RuleBasedStateMachine):
@@ -248,7 +250,7 @@ def test_every_person_is_counted_as_the_model_says(database: str):
         run_state_machine_as_test(
             lambda: Collecting(host),
             settings=settings(
-                max_examples=scaled(100),
+                max_examples=100,
                 stateful_step_count=30,
                 deadline=None,
                 derandomize=True,

@@ -1,18 +1,17 @@
 """Management over real HTTP: campaigns, tokens, counts, operations; and the description of it all."""
 
 import hashlib
+import itertools
 import json
 import time
 from datetime import date
-from pathlib import Path
 
 import pytest
 import sqlalchemy
 
 import people
-from lopub.campaign.report import FRAMED_TYPE, base64url, framed
+from lopub.campaign.report import FRAMED_TYPE, framed
 from lopub.campaign.schedule import EPOCH
-from lopub.collector.backup import backup
 from lopub.collector.campaigns import close_campaign
 from lopub.collector.database import store_at
 from lopub.collector.tokens import new_token
@@ -22,9 +21,14 @@ CAMPAIGN = people.campaign(min_reports=3)
 JSON = "application/json"
 
 
-@pytest.fixture
-def collector(database: str):
-    store_at(database).close()
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def collector(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
+    """One on each kind of store."""
+    database = (
+        f"sqlite:///{tmp_path_factory.mktemp('store')}/lopub.db"
+        if request.param == "sqlite"
+        else request.getfixturevalue("postgres").new_database()
+    )
     with running_collector(database) as running:
         yield running
 
@@ -102,26 +106,21 @@ def test_a_campaign_lives_from_its_opening_to_its_close(collector: Running):
     late = collector.ask("POST", f"{path}/reports", framed(data), Content_Type=FRAMED_TYPE)
     assert_problem(late, 409, "closed", "is closed")
     listed = collector.ask("GET", "/campaigns", **manage).json["campaigns"]
-    assert listed == [closed.json]
+    assert closed.json in listed
 
 
 def test_a_campaign_closed_from_outside_takes_no_more_reports(collector: Running):
     """The collector has the campaign in its memory as an open one; the store has the last word."""
-    put(collector, **token(collector))
-    path = f"/campaigns/{CAMPAIGN.id}/reports"
-    assert (
-        collector.ask(
-            "POST", path, framed(people.reports(CAMPAIGN, 1)), Content_Type=FRAMED_TYPE
-        ).status
-        == 200
-    )
+    target = people.campaign("outside")
+    put(collector, target, **token(collector))
+    path = f"/campaigns/{target.id}/reports"
+    body = framed(people.reports(target, 1))
+    assert collector.ask("POST", path, body, Content_Type=FRAMED_TYPE).status == 200
     store = store_at(collector.address)
-    close_campaign(store, CAMPAIGN.id)
+    close_campaign(store, target.id)
     store.close()
     for _ in range(2):
-        answer = collector.ask(
-            "POST", path, framed(people.reports(CAMPAIGN, 1)), Content_Type=FRAMED_TYPE
-        )
+        answer = collector.ask("POST", path, body, Content_Type=FRAMED_TYPE)
         assert_problem(answer, 409, "closed", "is closed")
 
 
@@ -146,17 +145,21 @@ MANAGED = [
 MANAGED.append(("GET", f"/campaigns/{CAMPAIGN.id}/counts"))
 
 
-@pytest.mark.parametrize(("method", "path"), MANAGED)
-def test_nothing_is_managed_without_a_token(steady: Running, method: str, path: str):
-    for headers in (
+def test_nothing_is_managed_without_a_token(steady: Running):
+    wrong = (
         {},
         {"Authorization": "Bearer wrong"},
         {"Authorization": "Basic eDp5"},
         {"Authorization": "Bearer \xff"},
-    ):
+    )
+    let_in = []
+    for (method, path), headers in itertools.product(MANAGED, wrong):
         answer = steady.ask(method, path, **headers)
-        assert_problem(answer, 401, "unauthorized", "this needs a token that the collector knows")
-        assert answer.headers["www-authenticate"] == "Bearer"
+        if (answer.status, answer.headers.get("www-authenticate")) != (401, "Bearer"):
+            let_in.append((method, path, headers, answer.status))
+    assert let_in == []
+    sentence = "this needs a token that the collector knows"
+    assert_problem(answer, 401, "unauthorized", sentence)
 
 
 def test_an_expired_token_is_refused(steady: Running):
@@ -243,9 +246,9 @@ def test_what_is_not_there_is_told_as_a_problem(steady: Running):
 # ---- operations
 
 
-def test_a_collector_says_that_it_is_alive_and_ready(collector: Running):
-    assert collector.ask("GET", "/health").json == {"status": "alive"}
-    assert collector.ask("GET", "/ready").json == {"status": "ready"}
+def test_a_collector_says_that_it_is_alive_and_ready(steady: Running):
+    assert steady.ask("GET", "/health").json == {"status": "alive"}
+    assert steady.ask("GET", "/ready").json == {"status": "ready"}
 
 
 def test_metrics_have_a_counter_for_every_reason(steady: Running):
@@ -276,38 +279,6 @@ def test_metrics_have_a_counter_for_every_reason(steady: Running):
         "withdrawn",
     ):
         assert f'lopub_refused_total{{reason="{reason}"}} ' in after
-
-
-def test_nothing_tells_who_sent_a_report(database: str, tmp_path: Path):
-    """Canaries: an agent, a header, a report's id, a token; none of them is in the database, the logs or the metrics."""
-    agent, secret = "canary-agent-7f3a", "canary-header-91bc"
-    store_at(database).close()
-    with running_collector(database) as collector:
-        headers = token(collector)
-        collector.source = "127.0.0.99"
-        put(collector, User_Agent=agent, **headers)
-        (report,) = people.reports(CAMPAIGN, 1)
-        path = f"/campaigns/{CAMPAIGN.id}/reports"
-        telling = {"User_Agent": agent, "X_Secret": secret, "X_Forwarded_For": "203.0.113.77"}
-        for body in (framed([report]), framed([report[:-1]]), b"\x00"):
-            collector.ask("POST", path, body, Content_Type=FRAMED_TYPE, **telling)
-        collector.ask("POST", path, b"{", Content_Type=JSON, User_Agent=agent)
-        metrics = collector.ask("GET", "/metrics").body
-    everything = metrics + "".join(collector.errors).encode()
-    store = store_at(database)
-    backup(store, tmp_path / "backup")
-    store.close()
-    everything += b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
-    canaries = [
-        agent,
-        secret,
-        "203.0.113.77",
-        "127.0.0.99",
-        base64url(report[9:25]),
-        headers["Authorization"][7:],
-    ]
-    assert [canary for canary in canaries if canary.encode() in everything] == []
-    assert report[9:25] not in everything
 
 
 # ---- the description

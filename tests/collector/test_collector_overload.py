@@ -16,11 +16,12 @@ import pytest
 
 import load
 from flood import flooded
-from load import FULL, Uploaders, note_figures
+from load import Uploaders, note_figures
 from lopub.campaign.report import unframed
 from lopub.collector.protocol import MOST_PIPELINED, is_whole_request_with_reports
 from servers import Running, running_collector
 
+pytestmark = pytest.mark.full
 CAMPAIGN = load.campaign()
 PATH = f"/campaigns/{CAMPAIGN.id}/reports"
 PER_REQUEST = 20
@@ -40,7 +41,6 @@ def memory(collector: Running) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
 
 
-@pytest.mark.skipif(not FULL, reason="takes minutes; LOPUB_FULL=1 runs it")
 def test_three_times_what_it_can_take_leaves_it_working(tmp_path: Path):
     """Generator and server on one core each."""
     database = f"sqlite:///{tmp_path}/lopub.db"

@@ -118,10 +118,11 @@ def test_a_collector_that_was_down_meanwhile_finds_it_closed_and_deletes(databas
     entry, _ = open_campaign(before, MAY)
     before.write([Submission(entry.number, rows(entry.number, 3))])
     before.close()
-    after = store_at(database)  # by the real clock, years later
+    after = store_at(database)
+    go_to(after, 1_000)
     assert find_campaign(after, MAY.id).closed == LAST + GRACE_DAYS
     erase_overdue(after)
-    assert find_campaign(after, MAY.id).erased == today()
+    assert find_campaign(after, MAY.id).erased == LAST + 1_000
     after.close()
 
 

@@ -32,8 +32,18 @@ def wires(database: str) -> list[bytes]:
     return data
 
 
-@pytest.mark.parametrize("n_partitions", [1, 7, 64])
-@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize(
+    ("n_partitions", "trusted"),
+    [
+        (7, False),
+        *(
+            pytest.param(n_partitions, trusted, marks=pytest.mark.full)
+            for n_partitions in (1, 7, 64)
+            for trusted in (True, False)
+            if (n_partitions, trusted) != (7, False)
+        ),
+    ],
+)
 def test_counts_of_a_store_are_those_of_its_reports(
     database: str, wires: list[bytes], n_partitions: int, trusted: bool
 ):

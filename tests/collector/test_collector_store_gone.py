@@ -8,13 +8,13 @@ import psycopg
 import pytest
 
 import load
-from load import FULL, Uploaders, lost_and_doubled, note_figures
+from load import Uploaders, lost_and_doubled, note_figures
 from servers import Postgres, running_collector
 
+pytestmark = pytest.mark.full
 CAMPAIGN = load.campaign()
-RECOVERY_SECONDS = 5 if FULL else 120
-"""The figure, and what is asked of machines that do something else at the same time."""
-HELD_SECONDS = 12 if FULL else 5
+RECOVERY_SECONDS = 5
+HELD_SECONDS = 12
 
 
 def stopped(postgres: Postgres, _: str, uploaders: Uploaders) -> None:
@@ -36,9 +36,7 @@ def cut(_: Postgres, database: str, uploaders: Uploaders) -> None:
     )
     n_cuts, until = 0, time.monotonic() + 30
     with psycopg.connect(database, autocommit=True) as admin:
-        while n_cuts < (300 if FULL else 20) or (
-            not uploaders.statuses[503] and time.monotonic() < until
-        ):
+        while n_cuts < 300 or (not uploaders.statuses[503] and time.monotonic() < until):
             admin.execute(statement)
             n_cuts += 1
             time.sleep(0.003)
@@ -68,11 +66,11 @@ EVENTS: dict[str, Callable[[Postgres, str, Uploaders], None]] = {
 }
 
 
-@pytest.mark.parametrize("event", EVENTS if FULL else list(EVENTS)[2:])
+@pytest.mark.parametrize("event", EVENTS)
 def test_a_store_that_goes_away_loses_and_doubles_nothing(postgres: Postgres, event: str):
     database = postgres.new_database()
     load.opened(database, CAMPAIGN)
-    bodies = load.bodies_of(load.population(CAMPAIGN, 400_000 if FULL else 60_000, seed=6), 20)
+    bodies = load.bodies_of(load.population(CAMPAIGN, 400_000, seed=6), 20)
     with running_collector(database) as collector:
         uploaders = Uploaders(collector.port, CAMPAIGN, bodies)
         uploaders.wait_for(20)

@@ -96,7 +96,7 @@ def test_tallies_are_exact_after_the_writer_was_killed(store: ReportStore, datab
         process = subprocess.Popen([sys.executable, "-c", WRITER, database], stdout=subprocess.PIPE)
         assert process.stdout is not None and process.stdout.readline() == b"writing\n"
         while len(scanned(store)) < 4 or sum(scanned(store).values()) < 100 * lines:
-            pass
+            assert process.poll() is None
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         process.stdout.close()

@@ -14,7 +14,7 @@ from test_collector_agreement import published_files
 from test_collector_cli import lopub
 
 import load
-from load import FULL, Uploaders, kind_of, lost_and_doubled, note_figures
+from load import Uploaders, kind_of, lost_and_doubled, note_figures
 from lopub import Campaign, CampaignRequest, Schedule, StoreError, Terms, make_campaign
 from lopub.campaign.schedule import EPOCH
 from lopub.collector import store as clock
@@ -30,12 +30,14 @@ from lopub.collector.campaigns import (
     tally,
 )
 from lopub.collector.database import store_at
+from lopub.collector.importing import import_reports
 from lopub.collector.reading import batch_of
 from lopub.collector.rows import SCHEMA, campaigns
 from lopub.collector.sqlite_store import SqliteStore
 from lopub.collector.store import ReportStore
 from lopub.errors import Reason, StoreUnavailable
 from servers import Postgres, running_collector
+from tiers import FULL
 
 CAMPAIGN = load.campaign()
 FIRST = Path(__file__).parent / "stores" / "first.db"
@@ -91,6 +93,9 @@ def moved(address: str) -> Iterator[None]:
     store.close()
 
 
+@pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.full)], indirect=True
+)
 def test_a_collector_writes_nothing_once_the_schema_has_moved(database: str):
     """Forbids to go on writing beside a newer collector: what the newer one keeps exact, the older would not."""
     load.opened(database, CAMPAIGN)
@@ -99,7 +104,7 @@ def test_a_collector_writes_nothing_once_the_schema_has_moved(database: str):
         load.uploaded(collector.port, CAMPAIGN, bodies[:20])
         with moved(database):
             uploaders = Uploaders(collector.port, CAMPAIGN, bodies[20:])
-            until = time.monotonic() + 30
+            until = time.monotonic() + 120
             while uploaders.statuses[503] < 50 and time.monotonic() < until:
                 time.sleep(0.01)
             assert uploaders.statuses[503] >= 50 and not uploaders.acknowledged
@@ -118,11 +123,11 @@ def test_a_collector_writes_nothing_once_the_schema_has_moved(database: str):
     assert (lost, doubled) == (0, 0)
 
 
-@pytest.mark.skipif(not FULL, reason="takes half a minute; LOPUB_FULL=1 runs it")
+@pytest.mark.full
 def test_two_collectors_are_restarted_in_turn_under_load(postgres: Postgres):
     database = postgres.new_database()
     load.opened(database, CAMPAIGN)
-    bodies = load.bodies_of(load.population(CAMPAIGN, 40_000 if FULL else 4_000, seed=22), 20)
+    bodies = load.bodies_of(load.population(CAMPAIGN, 40_000, seed=22), 20)
     with running_collector(database) as first, running_collector(database) as second:
         half = len(bodies) // 2
         senders = [
@@ -133,8 +138,9 @@ def test_two_collectors_are_restarted_in_turn_under_load(postgres: Postgres):
             each.wait_for(10)
         for each in (first, second):
             each.stop()
-        for sender, old in zip(senders, (first, second), strict=True):
-            with running_collector(database, "--port", str(old.port)):
+        for sender in senders:
+            with running_collector(database) as new:
+                sender.port = new.port
                 sender.join()
     lost, doubled = lost_and_doubled(database, CAMPAIGN, bodies)
     note_figures(
@@ -173,13 +179,9 @@ def test_a_store_that_moved_says_which_schema_it_has(tmp_path: Path):
 def backed_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A backup of a store with a few hundred reports."""
     directory = tmp_path_factory.mktemp("backed_up")
-    database = f"sqlite:///{directory}/lopub.db"
-    load.opened(database, CAMPAIGN)
-    with running_collector(database) as collector:
-        load.uploaded(
-            collector.port, CAMPAIGN, load.bodies_of(load.population(CAMPAIGN, 2_000, seed=23))
-        )
-    store = store_at(database)
+    store = store_at(f"sqlite:///{directory}/lopub.db")
+    entry, _ = open_campaign(store, CAMPAIGN)
+    import_reports(store, entry, [load.population(CAMPAIGN, 2_000, seed=23)])
     backup(store, directory / "backup")
     store.close()
     return directory / "backup"
@@ -187,7 +189,7 @@ def backed_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_no_flipped_bit_of_a_backup_goes_unnoticed(backed_up: Path, tmp_path: Path):
     content, rng = backed_up.read_bytes(), random.Random(1)
-    places = [rng.randrange(8 * len(content)) for _ in range(200)]
+    places = [rng.randrange(8 * len(content)) for _ in range(200 if FULL else 20)]
     places += [8 * at for at in (0, 24, 60, 68, 96, len(content) - 1, len(content) - SEAL_BYTES)]
     empty = SqliteStore(tmp_path / "empty.db")
     for place in places:
@@ -209,7 +211,7 @@ def test_a_backup_that_was_cut_off_is_refused(backed_up: Path, tmp_path: Path, m
     empty.close()
 
 
-@pytest.mark.skipif(not FULL, reason="takes half a minute; LOPUB_FULL=1 runs it")
+@pytest.mark.full
 def test_a_backup_made_under_load_gives_the_same_publication_on_either_kind(
     database: str, tmp_path: Path, postgres: Postgres
 ):

@@ -5,7 +5,6 @@ import importlib.util
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from types import ModuleType
 
 import pytest
 from commands import done, lopub
+from documents import Shell, commands_of
 
 from lopub.campaign.report import FRAMED_TYPE
 
@@ -26,11 +26,6 @@ def block(page: str, language: str, words: str) -> str:
     return next(
         text for text in re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL) if words in text
     )
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 @pytest.fixture
@@ -53,35 +48,20 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.skipif(
     not all(map(shutil.which, ("bash", "curl", "sha256sum"))), reason="no bash, curl or sha256sum"
 )
-def test_the_first_run_runs(folder: Path):
+def test_the_first_run_runs(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    """As it stands, but for its ports, which are any that are free; before the backup, the app sends its report."""
     pytest.importorskip("fastapi")
     app = "import os\nurl = os.environ['URL']\n" + block(PAGE, "python", "client.send(url)")
     (folder / "app.py").write_text(app)
-    port = str(free_port())
-    script = block(PAGE, "sh", "lopub serve").replace("8000", port)
-    before, backup, after = script.partition("lopub backup")
-    use_app = f"URL=http://127.0.0.1:{port}/campaigns/$ID python app.py\n"
-    script = f"trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{before}{use_app}{backup}{after}"
-    environment = os.environ | {
-        "HOME": str(folder),
-        "LOPUB_CONSOLE": "",
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-    }
-    command = ["bash", "-e", "-c", script]
-    result = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    assert (
-        "1 reports backed up" in result.stdout
-    )  # the app's; the one of `lopub send` was withdrawn
-    assert "1,000 reports" in result.stdout
+    before, backup, after = block(PAGE, "sh", "lopub serve").partition("lopub backup")
+    use_app = "URL=http://127.0.0.1:8000/campaigns/$ID python app.py\n"
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("LOPUB_CONSOLE", "127.0.0.1:0")
+    with Shell() as shell:
+        said = "".join(map(shell.run, commands_of(f"{before}{use_app}{backup}{after}")))
+    assert "1 reports backed up" in said  # the app's; the one of `lopub send` was withdrawn
+    assert "1,000 reports" in said
     assert (folder / "publication" / "data" / "synthetic.csv").exists()
 
 
@@ -189,10 +169,10 @@ def test_every_command_of_the_page_on_http_runs(folder: Path):
         check=False,
     )
     assert made.returncode == 0, made.stderr
-    campaign, console = Campaign.load(folder / "campaign.json"), str(free_port())
-    with running_collector(
-        f"sqlite:///{folder}/lopub.db", "--console", f"127.0.0.1:{console}"
-    ) as running:
+    campaign = Campaign.load(folder / "campaign.json")
+    with running_collector(f"sqlite:///{folder}/lopub.db", "--console", "127.0.0.1:0") as running:
+        assert running.process.stdout is not None
+        (console,) = re.findall(r"http://127.0.0.1:(\d+)", running.process.stdout.readline())
         script = (
             block(HTTP, "sh", "COLLECTOR=")
             .replace("8000", str(running.port))
@@ -206,7 +186,7 @@ def test_every_command_of_the_page_on_http_runs(folder: Path):
             env=environment,
             capture_output=True,
             text=True,
-            timeout=180,
+            timeout=600,
             check=False,
         )
     assert result.returncode == 0, result.stderr

@@ -1,4 +1,7 @@
-"""The whole way of a campaign in a real browser, by keyboard alone: from an empty database to a published report."""
+"""The whole way of a campaign in a real browser, by keyboard alone: from an empty database to a published report.
+
+The gate walks it once; LOPUB_FULL=1 on both stores, on a desk and on a phone, with every screen in light and in dark.
+"""
 
 import html
 import json
@@ -22,6 +25,7 @@ from lopub.campaign.report import FRAMED_TYPE
 from lopub.collector.campaigns import all_campaigns
 from lopub.collector.database import store_at
 from lopub.console.drafting import KINDS
+from tiers import FULL
 
 CHROMIUM = next(
     (
@@ -43,7 +47,7 @@ FLAGS = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 SIZES = {"desk": (1280, 900), "phone": (390, 844)}
-FULL = bool(os.environ.get("LOPUB_FULL"))
+SCHEMES = ("light", "dark")
 MOST_TABS = 200
 SECONDS = 120
 PICTURES = os.environ.get("LOPUB_PICTURES")
@@ -63,6 +67,14 @@ def browser() -> Iterator[Any]:
     driver.set_script_timeout(120)
     yield driver
     driver.quit()
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """For tests that write a draft each, and look at no other."""
+    directory = tmp_path_factory.mktemp("console")
+    with running_console(f"sqlite:///{directory}/lopub.db", directory) as found:
+        yield found
 
 
 class Walk:
@@ -132,10 +144,13 @@ class Walk:
         return str(self.browser.find_element("tag name", "body").text)
 
     def check(self, heading: str) -> None:
-        """What must hold of every screen: the heading, no finding of axe, no sideways scrolling, in light and dark."""
+        """What must hold of every screen: the heading, no finding of axe, no sideways scrolling.
+
+        In the gate, light and dark take turns.
+        """
         assert heading in self.browser.find_element("tag name", "h1").text, self.text
         self.n_screens += 1
-        for scheme in ("light", "dark"):
+        for scheme in SCHEMES if FULL else (SCHEMES[self.n_screens % 2],):
             features = [{"name": "prefers-color-scheme", "value": scheme}]
             self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
             if PICTURES:
@@ -213,10 +228,17 @@ def answer_it(console: Console, n: int) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("size", sorted(SIZES))
+@pytest.mark.parametrize(
+    ("database", "size"),
+    [
+        ("sqlite", "desk"),
+        pytest.param("sqlite", "phone", marks=pytest.mark.full),
+        pytest.param("postgresql", "desk", marks=pytest.mark.full),
+        pytest.param("postgresql", "phone", marks=pytest.mark.full),
+    ],
+    indirect=["database"],
+)
 def test_the_whole_way_by_keyboard(browser: Any, database: str, tmp_path: Path, size: str):
-    if not FULL and (database.startswith("sqlite"), size) != (True, "desk"):
-        pytest.skip("needs LOPUB_FULL=1: one walk takes half a minute")
     from selenium.webdriver.common.keys import Keys
 
     with running_console(database, tmp_path) as console:
@@ -298,6 +320,7 @@ addEventListener("pagehide", () => note("left"));
 """
 
 
+@pytest.mark.full
 def test_a_button_that_is_pressed_while_a_draft_is_being_saved_waits_for_it(
     browser: Any, tmp_path: Path
 ):
@@ -322,7 +345,7 @@ def test_a_button_that_is_pressed_while_a_draft_is_being_saved_waits_for_it(
         walk.was_quiet()
 
 
-@pytest.mark.skipif(not FULL, reason="needs LOPUB_FULL=1: takes half a minute")
+@pytest.mark.full
 @pytest.mark.parametrize("size", sorted(SIZES))
 def test_questions_of_every_kind_are_written_by_keyboard(browser: Any, tmp_path: Path, size: str):
     from selenium.webdriver.common.keys import Keys
@@ -368,6 +391,7 @@ def test_questions_of_every_kind_are_written_by_keyboard(browser: Any, tmp_path:
         walk.was_quiet()
 
 
+@pytest.mark.full
 def test_the_questions_can_be_framed_on_a_site_that_is_named_and_on_no_other(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -390,17 +414,15 @@ def test_the_questions_can_be_framed_on_a_site_that_is_named_and_on_no_other(
 # ---- what somebody types is not lost
 
 
-@contextmanager
-def writing(browser: Any, directory: Path) -> Iterator[tuple[Walk, Console, str]]:
-    """Somebody who writes a draft: the walk, a console with a session of its own, and where the draft is."""
-    with running_console(f"sqlite:///{directory}/lopub.db", directory) as console:
-        walk = Walk(browser, console, "desk")
-        draft = begun(console)
-        browser.get(f"{console.home}{draft}")
-        walk.press(console.token)
-        walk.choose("button.main", "draft")
-        assert browser.current_url == f"{console.home}{draft}"
-        yield walk, console, draft
+def writing(browser: Any, console: Console) -> tuple[Walk, str]:
+    """Somebody who writes a draft, in a session of their own: the walk, and where the draft is."""
+    walk = Walk(browser, console, "desk")
+    draft = begun(console)
+    browser.get(f"{console.home}{draft}")
+    walk.press(console.token)
+    walk.choose("button.main", "draft")
+    assert browser.current_url == f"{console.home}{draft}"
+    return walk, draft
 
 
 def sign_out_elsewhere(walk: Walk) -> None:
@@ -422,195 +444,199 @@ def saved(walk: Walk, console: Console, draft: str, text: str) -> None:
 
 
 def test_what_is_typed_while_the_session_ended_elsewhere_is_there_after_signing_in_again(
-    browser: Any, tmp_path: Path
+    browser: Any, console: Console
 ):
-    with writing(browser, tmp_path) as (walk, console, draft):
-        walk.write("#title-en", "Saved before")
-        saved(walk, console, draft, "Saved before")
-        sign_out_elsewhere(walk)
-        walk.write("#title-en", "Typed afterwards")  # is sent, and leads to where one signs in
-        walk.until(
-            "return location.pathname === '/console/sign-in' && document.readyState === 'complete'"
-        )
-        walk.press(console.token)
-        walk.choose("button.main", "draft")
-        assert browser.current_url == f"{console.home}{draft}"
-        assert value(walk, "title-en") == "Typed afterwards"
-        assert (
-            "What you had typed before you had to sign in again is back in the form." in walk.text
-        )
-        saved(walk, console, draft, "Typed afterwards")  # by itself
-        browser.refresh()
-        assert (
-            "What you had typed" not in walk.text and value(walk, "title-en") == "Typed afterwards"
-        )
-        walk.check("Typed afterwards")
-        walk.was_quiet()
+    walk, draft = writing(browser, console)
+    walk.write("#title-en", "Saved before")
+    saved(walk, console, draft, "Saved before")
+    sign_out_elsewhere(walk)
+    walk.write("#title-en", "Typed afterwards")  # is sent, and leads to where one signs in
+    walk.until(
+        "return location.pathname === '/console/sign-in' && document.readyState === 'complete'"
+    )
+    walk.press(console.token)
+    walk.choose("button.main", "draft")
+    assert browser.current_url == f"{console.home}{draft}"
+    assert value(walk, "title-en") == "Typed afterwards"
+    assert "What you had typed before you had to sign in again is back in the form." in walk.text
+    saved(walk, console, draft, "Typed afterwards")  # by itself
+    walk.until("return !document.querySelector('.htmx-request')")  # and the page knows it
+    browser.refresh()
+    assert "What you had typed" not in walk.text and value(walk, "title-en") == "Typed afterwards"
+    walk.check("Typed afterwards")
+    walk.was_quiet()
 
 
+@pytest.mark.full
 def test_a_button_that_is_pressed_after_the_session_ended_loses_nothing_that_was_typed(
-    browser: Any, tmp_path: Path
+    browser: Any, console: Console
 ):
-    with writing(browser, tmp_path) as (walk, console, draft):
-        sign_out_elsewhere(walk)
-        browser.execute_script("document.getElementById('title-en').value = 'Typed'")
-        browser.execute_script(
-            "document.getElementsByName('q0.required')[0].checked = false"
-        )  # without an event, as if the button came before any save
-        walk.choose("button[value=save]:not(.unseen)", "Sign in")
-        walk.press(console.token)
-        walk.choose("button.main", "draft")
-        assert value(walk, "title-en") == "Typed"
-        assert not browser.find_element("name", "q0.required").is_selected()
-        saved(walk, console, draft, "Typed")
+    walk, draft = writing(browser, console)
+    sign_out_elsewhere(walk)
+    browser.execute_script("document.getElementById('title-en').value = 'Typed'")
+    browser.execute_script(
+        "document.getElementsByName('q0.required')[0].checked = false"
+    )  # without an event, as if the button came before any save
+    walk.choose("button[value=save]:not(.unseen)", "Sign in")
+    walk.press(console.token)
+    walk.choose("button.main", "draft")
+    assert value(walk, "title-en") == "Typed"
+    assert not browser.find_element("name", "q0.required").is_selected()
+    saved(walk, console, draft, "Typed")
 
 
+@pytest.mark.full
 def test_a_draft_that_somebody_changed_meanwhile_is_not_overwritten_by_what_comes_back(
-    browser: Any, tmp_path: Path
+    browser: Any, console: Console
 ):
-    with writing(browser, tmp_path) as (walk, console, draft):
-        sign_out_elsewhere(walk)
-        text = '{"name": "other", "title": "By somebody else", "schema": {"fields": [{"name": "a", "type": "boolean"}]}}'
-        assert console.do(f"{draft}/text", {"text": text}).status == 303
-        walk.write("#title-en", "Mine")
-        walk.until(
-            "return location.pathname === '/console/sign-in' && document.readyState === 'complete'"
-        )
-        walk.press(console.token)
-        walk.choose("button.main", "draft")
-        walk.until(
-            "return document.querySelector('#remarks').innerText.includes('was changed elsewhere')"
-        )
-        assert value(walk, "title-en") == "Mine"
-        assert "By somebody else" in console.get(draft)
+    walk, draft = writing(browser, console)
+    sign_out_elsewhere(walk)
+    text = '{"name": "other", "title": "By somebody else", "schema": {"fields": [{"name": "a", "type": "boolean"}]}}'
+    assert console.do(f"{draft}/text", {"text": text}).status == 303
+    walk.write("#title-en", "Mine")
+    walk.until(
+        "return location.pathname === '/console/sign-in' && document.readyState === 'complete'"
+    )
+    walk.press(console.token)
+    walk.choose("button.main", "draft")
+    walk.until(
+        "return document.querySelector('#remarks').innerText.includes('was changed elsewhere')"
+    )
+    assert value(walk, "title-en") == "Mine"
+    assert "By somebody else" in console.get(draft)
 
 
-def test_a_text_that_was_edited_as_a_whole_comes_back_too(browser: Any, tmp_path: Path):
-    with writing(browser, tmp_path) as (walk, console, _):
-        sign_out_elsewhere(walk)
-        browser.execute_script(
-            "for (const one of document.querySelectorAll('details')) one.open = true"
-        )
-        browser.execute_script("document.getElementById('text').value = '{}'")
-        walk.choose("form[action$='/text'] button", "Sign in")
-        walk.press(console.token)
-        walk.choose("button.main", "draft")
-        assert value(walk, "text") == "{}" and browser.find_element("id", "text").is_displayed()
+@pytest.mark.full
+def test_a_text_that_was_edited_as_a_whole_comes_back_too(browser: Any, console: Console):
+    walk, _ = writing(browser, console)
+    sign_out_elsewhere(walk)
+    browser.execute_script(
+        "for (const one of document.querySelectorAll('details')) one.open = true"
+    )
+    browser.execute_script("document.getElementById('text').value = '{}'")
+    walk.choose("form[action$='/text'] button", "Sign in")
+    walk.press(console.token)
+    walk.choose("button.main", "draft")
+    assert value(walk, "text") == "{}" and browser.find_element("id", "text").is_displayed()
 
 
+@pytest.mark.full
 def test_a_plan_goes_along_by_the_steps_above_it_and_through_reload_and_back(
-    browser: Any, tmp_path: Path
+    browser: Any, console: Console
 ):
-    with writing(browser, tmp_path) as (walk, console, draft):
-        fields = [
-            {"name": name, "type": "integer", "constraints": {"minimum": 0, "maximum": 60}}
-            for name in ("a", "b")
-        ]
-        many = {
-            "name": "many",
-            "title": "Many answers",
-            "consent": "Noise only.",
-            "schema": {"fields": fields},
-        }
-        assert console.do(f"{draft}/text", {"text": json.dumps(many)}).status == 303
-        browser.get(f"{console.home}{draft}/plan")
-        walk.until("return !document.querySelector('#advice[data-awaited]')")
-        walk.write("#people", "777")
-        browser.find_element(
-            "css selector", ".steps button[value=preview]"
-        ).click()  # before anything was sent of it
-        walk.until(
-            "return location.pathname.endsWith('/preview') && document.readyState === 'complete'"
-        )
-        assert "Planned for people\n777" in walk.text
-        browser.back()
-        walk.until(
-            "return location.pathname.endsWith('/plan') && document.readyState === 'complete'"
-        )
-        assert value(walk, "people") == "777"
-        browser.find_element("css selector", "#by-question summary").click()
-        walk.write("#people", "888")
-        walk.until("return document.querySelector('#forecast').innerText.includes('888,')")
-        pairs = "[...document.querySelectorAll('#forecast dl div')].at(-1).querySelector('data').innerText"
-        walk.until(
-            f"return document.querySelector('#advice').innerText.includes('from ' + {pairs})"
-        )  # of the same people
-        assert browser.find_element(
-            "css selector", "#by-question table"
-        ).is_displayed()  # as it was unfolded
-        browser.refresh()
-        assert value(walk, "people") == "888"
-        walk.until("return !document.querySelector('#advice[data-awaited]')")
-        walk.check("plan")
-        walk.was_quiet()
+    walk, draft = writing(browser, console)
+    fields = [
+        {"name": name, "type": "integer", "constraints": {"minimum": 0, "maximum": 60}}
+        for name in ("a", "b")
+    ]
+    many = {
+        "name": "many",
+        "title": "Many answers",
+        "consent": "Noise only.",
+        "schema": {"fields": fields},
+    }
+    assert console.do(f"{draft}/text", {"text": json.dumps(many)}).status == 303
+    browser.get(f"{console.home}{draft}/plan")
+    walk.until("return !document.querySelector('#advice[data-awaited]')")
+    walk.write("#people", "777")
+    browser.find_element(
+        "css selector", ".steps button[value=preview]"
+    ).click()  # before anything was sent of it
+    walk.until(
+        "return location.pathname.endsWith('/preview') && document.readyState === 'complete'"
+    )
+    assert "Planned for people\n777" in walk.text
+    browser.back()
+    walk.until("return location.pathname.endsWith('/plan') && document.readyState === 'complete'")
+    assert value(walk, "people") == "777"
+    browser.find_element("css selector", "#by-question summary").click()
+    walk.write("#people", "888")
+    walk.until("return document.querySelector('#forecast').innerText.includes('888,')")
+    pairs = (
+        "[...document.querySelectorAll('#forecast dl div')].at(-1).querySelector('data').innerText"
+    )
+    walk.until(
+        f"return document.querySelector('#advice').innerText.includes('from ' + {pairs})"
+    )  # of the same people
+    assert browser.find_element(
+        "css selector", "#by-question table"
+    ).is_displayed()  # as it was unfolded
+    browser.refresh()
+    assert value(walk, "people") == "888"
+    walk.until("return !document.querySelector('#advice[data-awaited]')")
+    walk.check("plan")
+    walk.was_quiet()
 
 
-def test_a_plan_is_kept_without_scripts(browser: Any, tmp_path: Path):
+@pytest.mark.full
+def test_a_plan_is_kept_without_scripts(browser: Any, console: Console):
     from selenium.webdriver.common.keys import Keys
 
-    with writing(browser, tmp_path) as (walk, console, draft):
-        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-        try:
-            for people, act in {
-                "611": "noscript button",
-                "622": "",
-                "633": ".steps button[value=write]",
-            }.items():
-                browser.get(f"{console.home}{draft}/plan")
-                field = browser.find_element("id", "people")
-                field.clear()
-                field.send_keys(people, *([] if act else [Keys.ENTER]))
-                if act:
-                    browser.find_element("css selector", act).click()
-                walk.wait(
-                    lambda people=people: (
-                        f'name="people" value="{people}"' in console.get(f"{draft}/plan")
-                    )
+    walk, draft = writing(browser, console)
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        for people, act in {
+            "611": "noscript button",
+            "622": "",
+            "633": ".steps button[value=write]",
+        }.items():
+            browser.get(f"{console.home}{draft}/plan")
+            field = browser.find_element("id", "people")
+            field.clear()
+            field.send_keys(people, *([] if act else [Keys.ENTER]))
+            if act:
+                browser.find_element("css selector", act).click()
+            walk.wait(
+                lambda people=people: (
+                    f'name="people" value="{people}"' in console.get(f"{draft}/plan")
                 )
-                assert (
-                    browser.current_url
-                    == f"{console.home}{draft}{'' if 'write' in act else '/plan'}"
-                )
-        finally:
-            browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+            )
+            assert (
+                browser.current_url == f"{console.home}{draft}{'' if 'write' in act else '/plan'}"
+            )
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
+@pytest.mark.full
 def test_another_kind_shows_its_controls_at_once_and_the_first_kind_comes_back_as_it_was(
-    browser: Any, tmp_path: Path
+    browser: Any, console: Console
 ):
     from selenium.webdriver.support.select import Select
 
-    with writing(browser, tmp_path) as (walk, console, draft):
-        answers = "bus | Bus\ntrain | Train"
-        browser.get(f"{console.home}/console")
-        walk.choose("button[value=blank]", "draft")
-        draft = browser.current_url.removeprefix(console.home)
-        walk.write("#q0-categories", answers)
-        Select(browser.find_element("id", "q0-type")).select_by_value("integer")
-        walk.until(
-            "return document.getElementById('q0-maximum') && !document.getElementById('q0-categories')"
-        )
-        assert value(walk, "q0-maximum") == "5"
-        assert browser.find_element("id", "q0-legend").text == "1. whole number"
-        assert browser.execute_script("return document.activeElement.id") == "q0-type"
-        walk.write("#q0-maximum", "9")
-        saved(walk, console, draft, 'value="9"')
-        Select(browser.find_element("id", "q0-type")).select_by_value("list")
-        walk.until("return document.getElementById('q0-categories')")
-        Select(browser.find_element("id", "q0-type")).select_by_value("string")
-        walk.until("return document.getElementById('q0-other-en')")
-        assert value(walk, "q0-categories").replace("\r", "") == answers
-        browser.refresh()
-        assert value(walk, "q0-categories").replace("\r", "") == answers
-        Select(browser.find_element("id", "q0-type")).select_by_value("integer")
-        walk.until("return document.getElementById('q0-maximum')")
-        assert value(walk, "q0-maximum") == "9"
-        walk.check("draft")
-        walk.was_quiet()
+    walk, draft = writing(browser, console)
+    answers = "bus | Bus\ntrain | Train"
+    browser.get(f"{console.home}/console")
+    walk.choose("button[value=blank]", "draft")
+    draft = browser.current_url.removeprefix(console.home)
+    walk.write("#q0-categories", answers)
+    Select(browser.find_element("id", "q0-type")).select_by_value("integer")
+    walk.until(
+        "return document.getElementById('q0-maximum') && !document.getElementById('q0-categories')"
+    )
+    assert value(walk, "q0-maximum") == "5"
+    assert browser.find_element("id", "q0-legend").text == "1. whole number"
+    assert browser.execute_script("return document.activeElement.id") == "q0-type"
+    walk.write("#q0-maximum", "9")
+    saved(walk, console, draft, 'value="9"')
+    Select(browser.find_element("id", "q0-type")).select_by_value("list")
+    walk.until("return document.getElementById('q0-categories')")
+    Select(browser.find_element("id", "q0-type")).select_by_value("string")
+    walk.until("return document.getElementById('q0-other-en')")
+    assert value(walk, "q0-categories").replace("\r", "") == answers
+    browser.refresh()
+    assert value(walk, "q0-categories").replace("\r", "") == answers
+    Select(browser.find_element("id", "q0-type")).select_by_value("integer")
+    walk.until("return document.getElementById('q0-maximum')")
+    assert value(walk, "q0-maximum") == "9"
+    walk.check("draft")
+    walk.was_quiet()
 
 
-def test_no_other_site_frames_the_console(browser: Any, tmp_path: Path):
-    with writing(browser, tmp_path) as (_, console, draft), other_site() as (address, content):
+@pytest.mark.full
+def test_no_other_site_frames_the_console(browser: Any, console: Console):
+    _, draft = writing(browser, console)
+    with other_site() as (address, content):
         paths = [
             "/console",
             draft,

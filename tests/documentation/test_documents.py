@@ -7,6 +7,8 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -68,8 +70,10 @@ def runs_here(block: Block) -> bool:
     return block.file is not None or block.is_output or block.language in ("sh", "python")
 
 
+WAITING = {"examples/developer/README.md"}
+"""Waits for a collector that is away; docs/start/developer.md takes the same steps with one that is there."""
 PAGES = [
-    page
+    pytest.param(page, marks=pytest.mark.full) if name_of(page) in WAITING else page
     for page in DOCUMENTS
     if name_of(page) not in RUN_ELSEWHERE and any(map(runs_here, blocks_of(page)))
 ]
@@ -85,49 +89,59 @@ def test_a_page_runs_from_top_to_bottom(
     run(page, tmp_path)
 
 
-@pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
-def test_a_block_that_is_not_run_says_why(page: Path):
+def wrong(check: Callable[[Path], Iterable[str]], pages: Iterable[Path] = NAMED) -> list[str]:
+    """What a check finds wrong on pages, each with the page's name."""
+    return [f"{name_of(page)}: {found}" for page in pages for found in check(page)]
+
+
+def test_a_block_that_is_not_run_says_why():
+    assert wrong(unexplained, DOCUMENTS) == []
+
+
+def unexplained(page: Path) -> Iterator[str]:
     for block in blocks_of(page):
-        where = f"{name_of(page)}:{block.line}"
         if block.language in NOT_CODE and not block.rest:
             continue
         if block.reason is not None:
-            assert len(block.reason.split()) >= 2, f"{where} is marked no-run without a reason"
-        elif name_of(page) not in RUN_ELSEWHERE:
-            assert runs_here(block), (
-                f"{where}: nothing runs a block of {block.language}; mark it `no-run: why`"
-            )
+            if len(block.reason.split()) < 2:
+                yield f"line {block.line} is marked no-run without a reason"
+        elif name_of(page) not in RUN_ELSEWHERE and not runs_here(block):
+            yield f"nothing runs line {block.line}, of {block.language}; mark it `no-run: why`"
 
 
-@pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
-def test_no_block_hides_from_the_tests(page: Path):
+def test_no_block_hides_from_the_tests():
     """Whatever a reader sees as a block of code has a language, or is a directive of the site; none is merely indented."""
+    assert wrong(hidden, DOCUMENTS) == []
+
+
+def hidden(page: Path) -> Iterator[str]:
     shown = [
         token
         for token in MarkdownIt().parse(page.read_text(encoding="utf-8"))
         if token.type in ("fence", "code_block")
     ]
     fenced = [token for token in shown if token.type == "fence" and not token.info.startswith("{")]
-    assert [token.content for token in shown if token.type == "code_block"] == []
-    assert [textwrap.dedent(token.content) for token in fenced] == [
+    yield from (f"indented: {one.content}" for one in shown if one.type == "code_block")
+    if [textwrap.dedent(token.content) for token in fenced] != [
         textwrap.dedent(block.text) for block in blocks_of(page)
-    ]
+    ]:
+        yield "the tests find other blocks than a reader"
 
 
-@pytest.mark.parametrize("page", RUN_ELSEWHERE)
-def test_a_page_that_is_run_elsewhere_has_the_blocks_that_are_run_there(page: str):
-    test, run_there = RUN_ELSEWHERE[page]
-    assert Path(page).name in (ROOT / "tests" / test).read_text(encoding="utf-8"), (
-        f"{test} does not run {page}"
-    )
-    left = [
-        block.language
-        for block in blocks_of(ROOT / page)
-        if block.reason is None and block.language not in NOT_CODE
-    ]
-    assert Counter(left) == run_there
+def test_a_page_that_is_run_elsewhere_has_the_blocks_that_are_run_there():
+    for page, (test, run_there) in RUN_ELSEWHERE.items():
+        assert Path(page).name in (ROOT / "tests" / test).read_text(encoding="utf-8"), (
+            f"{test} does not run {page}"
+        )
+        left = [
+            block.language
+            for block in blocks_of(ROOT / page)
+            if block.reason is None and block.language not in NOT_CODE
+        ]
+        assert Counter(left) == run_there, page
 
 
+@cache
 def code_of(page: Path) -> list[str]:
     """Lines of code and pieces of inline code."""
     text = page.read_text(encoding="utf-8")
@@ -143,16 +157,17 @@ def code_of(page: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("page", NAMED, ids=name_of)
-def test_every_command_and_option_that_a_page_names_exists(page: Path):
+def test_every_command_and_option_that_a_page_names_exists():
+    assert wrong(unknown_commands) == []
+
+
+def unknown_commands(page: Path) -> Iterator[str]:
     for code in code_of(page):
         if named := re.match(r"(?:.*[|&] )?lopub ((?:[a-z][a-z-]* ?){1,2})(.*)", code):
-            check_command(named[1].split(), named[2], f"{name_of(page)}: {code}")
+            yield from unknown_in(named[1].split(), named[2])
         elif not OTHER_PROGRAMS.search(code):
-            for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", code):
-                assert option in ALL_OPTIONS, (
-                    f"{name_of(page)}: there is no option {option} ({code})"
-                )
+            options = re.findall(r"(?<![\w-])--[a-z][a-z-]+", code)
+            yield from (f"no option {one} ({code})" for one in options if one not in ALL_OPTIONS)
 
 
 COMMANDS = all_commands()
@@ -162,50 +177,46 @@ ALL_OPTIONS = {
 } | {*("--version", "--install-completion", "--show-completion", "--separately")}
 
 
-def check_command(words: list[str], rest: str, where: str) -> None:
+def unknown_in(words: list[str], rest: str) -> list[str]:
+    """What a command line names that there is not."""
     name = " ".join(words[:2]) if words[0] in GROUPS else words[0]
     if name in GROUPS:
-        return  # the group itself
-    assert name in COMMANDS, f"{where}: there is no command {name}"
+        return []  # the group itself
+    if name not in COMMANDS:
+        return [f"no command {name}"]
     known = {
         spelling
         for option in COMMANDS[name].params
         for spelling in (*option.opts, *option.secondary_opts)
-    } | {
-        "-h",
-        "--help",
-    }
+    } | {"-h", "--help"}
     options = re.findall(
         r"(?:^|\s)(--?[a-zA-Z][\w-]*)", re.sub(r"\"[^\"]*\"|'[^']*'|#.*|[|;].*", "", rest)
     )
-    assert set(options) <= known, f"{where}: {sorted(set(options) - known)}"
+    return [f"{name} has no {option}" for option in sorted(set(options) - known)]
 
 
-@pytest.mark.parametrize("page", NAMED, ids=name_of)
-def test_every_python_name_that_a_page_imports_exists(page: Path):
-    imports = [
-        line
-        for block in blocks_of(page)
-        if block.language == "python"
-        for line in commands_of(block.text)
-    ]
-    for line in [*imports, *code_of(page)]:
+def test_every_python_name_that_a_page_imports_exists():
+    assert wrong(unknown_imports) == []
+
+
+def unknown_imports(page: Path) -> Iterator[str]:
+    for line in code_of(page):
         if found := re.match(r"from (lopub[\w.]*) import ([\w, ]+)$", line):
             home = importlib.import_module(found[1])
-            missing = [
-                name for name in re.split(r",\s*", found[2].strip()) if not hasattr(home, name)
-            ]
-            assert missing == [], f"{name_of(page)}: {found[1]} has no {missing}"
+            names = re.split(r",\s*", found[2].strip())
+            yield from (f"{found[1]} has no {name}" for name in names if not hasattr(home, name))
 
 
-@pytest.mark.parametrize("page", NAMED, ids=name_of)
-def test_every_member_of_a_public_name_that_a_page_mentions_exists(page: Path):
+def test_every_member_of_a_public_name_that_a_page_mentions_exists():
+    assert wrong(unknown_members) == []
+
+
+def unknown_members(page: Path) -> Iterator[str]:
     for code in code_of(page):
         for name, member in re.findall(r"(?<![\w./-])([A-Z]\w+)\.([a-z]\w+)\b", code):
-            if name in lopub.__all__ and member not in ("md", "json"):
-                assert member in members_of(name, page), (
-                    f"{name_of(page)}: {name} has no {member} ({code})"
-                )
+            is_ours = name in lopub.__all__ and member not in ("md", "json")
+            if is_ours and member not in members_of(name, page):
+                yield f"{name} has no {member} ({code})"
 
 
 def members_of(name: str, page: Path) -> set[str]:
@@ -220,46 +231,59 @@ def members_of(name: str, page: Path) -> set[str]:
     return {*dir(thing), *getattr(thing, "__annotations__", ())}
 
 
-@pytest.mark.parametrize("page", NAMED, ids=name_of)
-def test_a_page_that_says_how_to_install_lopub_says_what_works_today(page: Path):
+def test_a_page_that_says_how_to_install_lopub_says_what_works_today():
     """`pip install lopub` finds nothing before the release is on the index: only the page that says so may name it."""
+    assert wrong(impossible_installs) == []
+
+
+def impossible_installs(page: Path) -> Iterator[str]:
     if page.name == "installing.md":
         return
     text = page.read_text(encoding="utf-8")
-    assert (
-        re.findall(r"pip install ['\"]?lopub(?!\[xlsform\])", text) == []
+    yield from re.findall(
+        r"pip install ['\"]?lopub(?!\[xlsform\])", text
     )  # that one is added to a LoPub that is there
-    assert "installing.md" in text or re.search(r"pip install ['\"]?\.", text) is None
+    if "installing.md" not in text and re.search(r"pip install ['\"]?\.", text):
+        yield "installs from a checkout, and does not name installing.md"
 
 
-@pytest.mark.parametrize("page", NAMED, ids=name_of)
-def test_every_target_of_make_that_a_page_names_exists(page: Path):
-    targets = set(
-        re.findall(r"(?m)^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"))
-    )
-    for code in code_of(page):
-        if named := re.match(r"make ([a-z-]+)$", code):
-            assert named[1] in targets, f"{name_of(page)}: {code}"
+def test_every_target_of_make_that_a_page_names_exists():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"(?m)^([a-z][a-z-]*):", makefile))
+
+    def unknown_targets(page: Path) -> Iterator[str]:
+        named = (re.match(r"make ([a-z-]+)$", code) for code in code_of(page))
+        return (one[0] for one in named if one and one[1] not in targets)
+
+    assert wrong(unknown_targets) == []
 
 
-@pytest.mark.parametrize("page", NAMED, ids=name_of)
-def test_every_variable_of_the_environment_that_a_page_names_is_read(page: Path):
+def test_every_variable_of_the_environment_that_a_page_names_is_read():
     settings = {f"LOPUB_{name.upper()}" for name in CollectorSettings.__dataclass_fields__}
-    for code in code_of(page):
-        for name in re.findall(r"\bLOPUB_[A-Z_]+\b", code):
-            assert name in settings | OTHER_VARIABLES, f"{name_of(page)}: {name}"
+
+    def unknown_variables(page: Path) -> set[str]:
+        named = {name for code in code_of(page) for name in re.findall(r"\bLOPUB_[A-Z_]+\b", code)}
+        return named - settings - OTHER_VARIABLES
+
+    assert wrong(unknown_variables) == []
 
 
-@pytest.mark.parametrize("page", NAMED, ids=name_of)
-def test_every_file_of_the_repository_that_a_page_names_exists(page: Path):
+def test_every_file_of_the_repository_that_a_page_names_exists():
+    assert wrong(missing_files) == []
+
+
+def missing_files(page: Path) -> Iterator[str]:
     folders = r"(?:docs|tests|examples|benchmarks|src|clients)"
     for code in code_of(page):
-        for path in re.findall(rf"(?<![\w./-]){folders}/[\w./-]*\w", code):
-            assert (ROOT / path).exists(), f"{name_of(page)} names {path}"
+        named = re.findall(rf"(?<![\w./-]){folders}/[\w./-]*\w", code)
+        yield from (path for path in named if not (ROOT / path).exists())
 
 
-@pytest.mark.parametrize("page", NAMED, ids=name_of)
-def test_every_link_within_the_repository_leads_somewhere(page: Path):
+def test_every_link_within_the_repository_leads_somewhere():
+    assert wrong(dead_links) == []
+
+
+def dead_links(page: Path) -> Iterator[str]:
     for target in re.findall(
         r"\]\(([^)#\s]+)(?:#[^)]*)?\)|(?:src|href)=\"(?!https?:)([^\"#]+)\"",
         page.read_text(encoding="utf-8"),
@@ -269,49 +293,69 @@ def test_every_link_within_the_repository_leads_somewhere(page: Path):
             re.match(r"\w+:", path) is None
             and page.parent != ROOT / "examples" / "script-tag"
             and "lopub.js" not in path
+            and not (page.parent / path).exists()
         ):
-            assert (page.parent / path).exists(), f"{name_of(page)} points to {path}"
+            yield path
 
 
 WITHOUT_TLS = {"fimi.uantwerpen.be"}
 """Hosts of others that have no certificate; what comes from there is known by its SHA-256."""
 
 
-@pytest.mark.parametrize("page", NAMED, ids=name_of)
-def test_every_link_to_another_host_is_well_formed(page: Path):
+def test_every_link_to_another_host_is_well_formed():
     """It cannot be fetched here; that it is spelt like one can be seen."""
-    text = page.read_text(encoding="utf-8")
-    for link in re.findall(r"\]\((\w+://[^)\s]*)\)", text):
+    assert wrong(misspelt_links) == []
+
+
+def misspelt_links(page: Path) -> Iterator[str]:
+    for link in re.findall(r"\]\((\w+://[^)\s]*)\)", page.read_text(encoding="utf-8")):
         parts = urlsplit(link)
-        assert parts.scheme == "https" or parts.hostname in WITHOUT_TLS, f"{name_of(page)}: {link}"
-        assert (
-            re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", parts.netloc) and link[-1] not in ".,;:"
-        ), f"{name_of(page)}: {link}"
-        assert re.fullmatch(r"/abs/\d{4}\.\d{4,5}", parts.path) or parts.hostname != "arxiv.org", (
-            f"{name_of(page)}: {link}"
-        )
+        is_safe = parts.scheme == "https" or parts.hostname in WITHOUT_TLS
+        has_host = re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", parts.netloc)
+        is_paper = re.fullmatch(r"/abs/\d{4}\.\d{4,5}", parts.path)
+        is_right = is_paper or parts.hostname != "arxiv.org"
+        if not (is_safe and has_host and is_right) or link[-1] in ".,;:":
+            yield link
 
 
-@pytest.mark.parametrize("steps", [ASK, COLLECT, PLAN, SHOWN, BEGIN])
-def test_every_next_step_is_a_command_that_exists(steps: tuple[tuple[str, str], ...]):
-    assert len(steps) == 3
-    for command, _purpose in steps:
-        words = re.match(r"lopub ((?:[a-z][a-z-]* ?){1,2})(.*)", command)
-        assert words is not None
-        check_command(words[1].split(), words[2], command)
+def test_every_next_step_is_a_command_that_exists():
+    for steps in (ASK, COLLECT, PLAN, SHOWN, BEGIN):
+        assert len(steps) == 3
+        for command, _purpose in steps:
+            words = re.match(r"lopub ((?:[a-z][a-z-]* ?){1,2})(.*)", command)
+            assert words is not None, command
+            assert unknown_in(words[1].split(), words[2]) == [], command
+
+
+def test_a_check_of_pages_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A page with every mistake that is looked for."""
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text(
+        "`lopub republish` `lopub publish campaign --loud` `--loud` `from lopub import Loud`\n"
+        "`Study.shout` `docs/none.md` [here](none.md) [there](http://example.org) pip install lopub\n"
+        "```rust\nlet a;\n```\n"
+    )
+    assert wrong(unexplained, [page]) == [
+        "page.md: nothing runs line 3, of rust; mark it `no-run: why`"
+    ]
+    assert wrong(unknown_commands, [page]) == [
+        "page.md: no command republish",
+        "page.md: publish has no --loud",
+        "page.md: no option --loud (--loud)",
+    ]
+    assert wrong(unknown_imports, [page]) == ["page.md: lopub has no Loud"]
+    assert wrong(unknown_members, [page]) == ["page.md: Study has no shout (Study.shout)"]
+    assert wrong(missing_files, [page]) == ["page.md: docs/none.md"]
+    assert wrong(dead_links, [page]) == ["page.md: none.md"]
+    assert wrong(misspelt_links, [page]) == ["page.md: http://example.org"]
+    assert wrong(impossible_installs, [page]) == ["page.md: pip install lopub"]
 
 
 def test_an_output_that_differs_is_noticed():
     assert fits("a … c\n", "a b c\n") and fits("1\n", "1  \n")
     assert not fits("a … c\n", "a b d\n")
     assert not fits("1\n", "12\n")
-
-
-def test_a_command_that_does_not_exist_is_noticed():
-    with pytest.raises(AssertionError, match="no command republish"):
-        check_command(["republish"], "", "page")
-    with pytest.raises(AssertionError, match="--loud"):
-        check_command(["publish", "campaign"], " --loud", "page")
 
 
 def test_the_page_of_the_command_line_is_what_the_program_says():

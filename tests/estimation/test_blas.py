@@ -15,10 +15,11 @@ with one_blas_thread():
     assert threads() and set(threads()) == {1}
 before = threads()
 import scipy.linalg
-assert len(threads()) > len(before), "scipy brings a library of its own"
+later = threads()
+assert len(later) > len(before), "scipy brings a library of its own"
 with one_blas_thread():
     assert set(threads()) == {1}, threads()
-assert set(threads()) == {2}, threads()
+assert threads() == later, threads()  # two each, or one where there is a single core
 """
 
 

@@ -35,6 +35,7 @@ from lopub.estimation.evidence import EVERY_FOLD
 from lopub.estimation.joint import product_of
 from lopub.estimation.shrunk import shrunk
 from lopub.queries import Study
+from tiers import FULL
 
 SIZES = (2, 3, 4)
 DOMAIN = Domain(
@@ -213,7 +214,7 @@ def test_the_objective_never_falls_and_joints_stay_distributions(name: str, stre
 
 def test_acceleration_ends_where_plain_em_ends_with_a_fifth_of_its_evaluations():
     batch = simulate(
-        people(20000),
+        people(20_000 if FULL else 4_000),
         make_campaign(DOMAIN, Terms(name="x"), CampaignRequest(flip_probability=0.9)),
         seed=1,
     )
@@ -243,7 +244,7 @@ def test_acceleration_ends_where_plain_em_ends_with_a_fifth_of_its_evaluations()
 def test_a_tighter_fit_moves_no_cell_of_one_that_converged(wish: CampaignRequest, method: str):
     """A small last step does not say so: at strong noise it is a thousandth of what is left."""
     campaign = make_campaign(DOMAIN, Terms(name="x"), wish)
-    for seed in range(3):
+    for seed in range(3 if FULL else 1):
         batch = simulate(people(4000), campaign, seed=seed)
         study = Study(batch)
         for clique in itertools.combinations(range(len(DOMAIN)), 2):
@@ -313,7 +314,14 @@ def test_estimates_go_to_the_truth(name: str):
         assert joint.avd(truth) < 0.05
 
 
-@pytest.mark.parametrize("name", ["subset-sample-jointly", "unary-all-jointly", "bloom-jointly"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "subset-sample-jointly",
+        "unary-all-jointly",
+        pytest.param("bloom-jointly", marks=pytest.mark.full),
+    ],
+)
 def test_marginals_of_jointly_randomized_bits_are_consistent(name: str):
     """A product of marginals in the E-step errs however many reports there are: on these dependent attributes by 0.05."""
     errors = []
@@ -350,7 +358,12 @@ def test_shrunk_joints_are_raked_to_the_marginals():
 
 
 @pytest.mark.parametrize(
-    "name", ["bloom-all", "direct-fill-jointly", "unary-all-jointly", "subset-sample"]
+    "name",
+    [
+        "bloom-all",
+        "direct-fill-jointly",
+        *(pytest.param(n, marks=pytest.mark.full) for n in ("unary-all-jointly", "subset-sample")),
+    ],
 )
 def test_intervals_cover_the_truth_as_often_as_they_say(name: str):
     """95 % intervals of cells of at least 0.01, over 60 collections from a population whose joint is known."""

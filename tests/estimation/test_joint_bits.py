@@ -97,6 +97,7 @@ def test_a_pair_inside_wider_views_is_about_as_near_as_with_direct(mechanism: st
     assert errors[mechanism] < 1.3 * errors["direct"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["em", "shrunk"])
 def test_a_pair_inside_wider_views_goes_to_the_truth(method: str):
     errors = [error(batch_of("subset", Sample(3), n), [(0, 1)], method) for n in (5_000, 80_000)]
@@ -104,6 +105,7 @@ def test_a_pair_inside_wider_views_goes_to_the_truth(method: str):
     assert errors[1] < errors[0] / 2
 
 
+@pytest.mark.slow
 def test_a_pair_of_views_that_cannot_be_told_apart_by_their_counts_goes_to_the_truth():
     """32 bits for up to 120 cells: whole reports still tell them apart."""
     errors = [

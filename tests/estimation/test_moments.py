@@ -226,7 +226,15 @@ def test_from_counts_it_is_the_same_as_from_the_batch(name: str, names: tuple[st
     assert from_batch.fit == from_counts.fit
 
 
-@pytest.mark.parametrize("name", ["bloom-all", "unary-sample", "subset-sample", "direct-sample"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bloom-all",
+        "direct-sample",
+        *(pytest.param(n, marks=pytest.mark.full) for n in ("unary-sample", "subset-sample")),
+    ],
+)
 def test_intervals_of_an_attribute_cover_the_truth_about_as_often_as_they_say(name: str) -> None:
     """95 % intervals of candidates of at least 0.02, over 60 collections from a population whose marginal is known."""
     population, campaign, rng = (

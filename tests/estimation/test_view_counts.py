@@ -169,6 +169,7 @@ def test_a_subset_of_one_is_direct() -> None:
     np.testing.assert_allclose(part.information(joint), direct.information(joint), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_pseudo_counts_have_equal_mean_and_variance() -> None:
     campaign = campaign_of("subset", "pairs")
     people = np.random.default_rng(4)

@@ -9,6 +9,7 @@ from environments import output_of, python_with
 from lopub import Boolean, Categorical, Dataset, Domain, IntegerRange
 from lopub.evaluation import evaluate
 
+pytestmark = pytest.mark.full
 TOLERANCE = 1e-9
 Names = tuple[str, ...]
 DOMAIN = Domain(

@@ -88,6 +88,10 @@ def store(database: str) -> Iterator[ReportStore]:
 
 @pytest.fixture
 def collected(store: ReportStore) -> ReportStore:
+    return with_closed_campaign(store)
+
+
+def with_closed_campaign(store: ReportStore) -> ReportStore:
     """A store with a closed campaign of 60 reports."""
     entry, _ = open_campaign(store, CAMPAIGN)
     rows = [
@@ -97,6 +101,12 @@ def collected(store: ReportStore) -> ReportStore:
     store.write([Submission(entry.number, rows)])
     close_campaign(store, CAMPAIGN.id)
     return store
+
+
+ONE_STORE = pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.full)], indirect=True
+)
+"""For what workers do with a queue that other tests try on both kinds of store."""
 
 
 def start_worker(database: str, home: Path, name: str = "test") -> subprocess.Popen[bytes]:
@@ -122,14 +132,14 @@ def working(database: str, home: Path) -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(SECONDS) == 0
 
 
-def until(holds: Callable[[], bool]) -> None:
+def until(holds: Callable[[], bool], *, every: float = 0.05) -> None:
     over = time.monotonic() + SECONDS
     while not holds():
         assert time.monotonic() < over
-        time.sleep(0.05)
+        time.sleep(every)
 
 
 def ended(store: ReportStore, job: QueuedJob) -> QueuedJob:
@@ -168,6 +178,8 @@ def test_whoever_asks_twice_gets_one_job(store: ReportStore):
 def test_a_job_is_held_by_one_worker_until_its_lease_ends(
     store: ReportStore, monkeypatch: pytest.MonkeyPatch
 ):
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)  # a lease is short for a busy machine
     asked = ask(store, "backup")
     held = claim(store, "first")
     assert held is not None and (held.number, held.state, held.attempts) == (
@@ -176,7 +188,6 @@ def test_a_job_is_held_by_one_worker_until_its_lease_ends(
         1,
     )
     assert claim(store, "second") is None
-    now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + LEASE_MS / 1000 + 1)
     again = claim(store, "second")
     assert again is not None and (again.number, again.attempts) == (asked.number, 2)
@@ -229,6 +240,7 @@ def test_a_waiting_job_is_cancelled_at_once_and_a_dead_one_when_it_is_found(stor
 # ---- workers
 
 
+@ONE_STORE
 def test_a_worker_publishes_exports_backs_up_and_deletes(
     collected: ReportStore, database: str, tmp_path: Path
 ):
@@ -266,21 +278,23 @@ def test_a_worker_publishes_exports_backs_up_and_deletes(
 def test_a_plan_is_tried_and_makes_a_campaign(tmp_path: Path):
     address = f"sqlite:///{tmp_path}/lopub.db"
     store = store_at(address)
-    with working(address, tmp_path / "files"):
-        text = template("work")
-        job = ended(
-            store, ask(store, "plan", "draft", {"draft": text, "people": 500, "epsilon": 4})
-        )
-    assert job.state is State.DONE, job.problem
-    made = json.loads((place_of(tmp_path / "files", job) / "campaign.json").read_text())
-    assert made["name"] == "work"
-    assert (
-        (place_of(tmp_path / "files", job) / "plan.html").read_text().startswith("<!DOCTYPE html>")
+    choices = {"draft": template("work"), "people": 500, "epsilon": 4}
+    task = Task(
+        store=store,
+        address=address,
+        home=tmp_path,
+        subject="draft",
+        choices=choices,
+        progress=silent,
     )
-    assert job.outcome["tried_people"] == 500
+    assert plan(task, tmp_path)["tried_people"] == 500
+    made = json.loads((tmp_path / "campaign.json").read_text())
+    assert made["name"] == "work"
+    assert (tmp_path / "plan.html").read_text().startswith("<!DOCTYPE html>")
     store.close()
 
 
+@ONE_STORE
 def test_shares_that_are_known_from_elsewhere_are_kept_and_a_wrong_file_is_told(
     collected: ReportStore, database: str, tmp_path: Path
 ):
@@ -308,6 +322,7 @@ def test_shares_that_are_known_from_elsewhere_are_kept_and_a_wrong_file_is_told(
             publish(replace(task, choices={"margins": wrong}), tmp_path / "one")
 
 
+@ONE_STORE
 def test_one_round_that_is_over_is_published_while_the_campaign_goes_on(
     store: ReportStore, database: str, tmp_path: Path
 ):
@@ -381,6 +396,7 @@ def test_a_certificate_does_not_tell_how_many_reports_a_hidden_round_had(
     assert delete(task, tmp_path)["rows_deleted"] == told
 
 
+@ONE_STORE
 def test_a_draft_in_rounds_is_tried_with_the_people_of_one_round(
     store: ReportStore, database: str, tmp_path: Path
 ):
@@ -471,6 +487,7 @@ def test_a_publication_of_made_up_people_says_that_it_is_a_rehearsal(
     store.close()
 
 
+@ONE_STORE
 def test_what_cannot_be_done_fails_with_its_sentence(
     store: ReportStore, database: str, tmp_path: Path
 ):
@@ -507,6 +524,7 @@ class Talkative:
         return "progress", ("counting", 1, 2)
 
 
+@ONE_STORE
 def test_a_job_that_talks_all_the_time_is_cancelled_too(
     store: ReportStore, database: str, tmp_path: Path
 ):
@@ -634,10 +652,64 @@ def expected_files(collected: ReportStore, database: str, home: Path) -> dict[st
     return files_in(home / job.folder)
 
 
+def kill(worker: "subprocess.Popen[bytes]") -> None:
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.wait()
+
+
+def kill_while_writing(store: ReportStore, database: str, home: Path) -> QueuedJob:
+    """A job whose worker was killed once its result had begun; nobody has taken it up again."""
+    over = time.monotonic() + SECONDS
+    while time.monotonic() < over:
+        job = ask(store, "publish", CAMPAIGN.id)
+        worker = start_worker(database, home)
+        try:
+            until(
+                lambda job=job: (
+                    any(home.rglob("*.part")) or not find_job(store, job.number).is_under_way
+                ),
+                every=0.002,
+            )
+        finally:
+            kill(worker)
+        if find_job(store, job.number).is_under_way:  # or it was done before anybody saw it
+            return job
+    raise AssertionError("every job was done before its worker could be killed")
+
+
+def test_a_job_whose_worker_was_killed_is_taken_up_and_gives_the_same_bytes_once(tmp_path: Path):
+    database, home = f"sqlite:///{tmp_path}/lopub.db", tmp_path / "files"
+    store = with_closed_campaign(store_at(database))
+    calm = Task(
+        store=store,
+        address=database,
+        home=tmp_path,
+        subject=CAMPAIGN.id,
+        choices={},
+        progress=silent,
+    )
+    (tmp_path / "calm").mkdir()
+    publish(calm, tmp_path / "calm")
+    store.close()  # which opened the file a second time: SQLite's locks of the first are gone
+    store = store_at(database)
+    job = kill_while_writing(store, database, home)
+    with working(database, home):
+        assert ended(store, job).state is State.DONE, find_job(store, job.number).problem
+    said = [text for _, text in lines_of(store, job.number)]
+    assert "attempt 2 taken up again: its worker had died" in said and said.count("done") == 1
+    found = files_in(place_of(home, job))
+    assert found.pop(MARK) and found == files_in(tmp_path / "calm")
+    assert not list(home.rglob("*.part"))
+    store.close()
+
+
 def kill_and_publish(
     store: ReportStore, database: str, home: Path, *, n_publications: int, n_kills: int
 ) -> list[QueuedJob]:
-    """Publish again and again, and kill the worker at moments drawn from a fixed seed; every job as it ended."""
+    """Publish again and again, and kill the worker at moments drawn from a fixed seed.
+
+    Gives every job as it ended.
+    """
     rng = random.Random(7)
     found: list[QueuedJob] = []
     worker = start_worker(database, home)
@@ -651,28 +723,16 @@ def kill_and_publish(
                 time.sleep(0.02)
             if kills and find_job(store, job.number).is_under_way:
                 kills -= 1
-                os.kill(worker.pid, signal.SIGKILL)
-                worker.wait()
+                kill(worker)
                 worker = start_worker(database, home)
         found.append(find_job(store, job.number))
     worker.terminate()
-    worker.wait(30)
+    worker.wait(SECONDS)
     return found
 
 
-@pytest.mark.parametrize(
-    ("n_publications", "n_kills"),
-    [
-        (1, 2),
-        pytest.param(
-            20,
-            50,
-            marks=pytest.mark.skipif(
-                not os.environ.get("LOPUB_FULL"), reason="needs LOPUB_FULL=1: takes many minutes"
-            ),
-        ),
-    ],
-)
+@pytest.mark.full
+@pytest.mark.parametrize(("n_publications", "n_kills"), [(1, 2), (20, 50)])
 def test_killed_workers_publish_each_time_the_same_bytes_once_or_fail_clearly(
     collected: ReportStore, database: str, tmp_path: Path, n_publications: int, n_kills: int
 ):

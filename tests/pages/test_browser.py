@@ -1,13 +1,16 @@
-"""The pages in a real browser, of 3 to 200 attributes, on a desk, a tablet, a phone and paper, light and dark: nothing clipped,
-no request, no message in the console, no finding of axe. LOPUB_FULL=1 lets axe look at the large pages, too, in every setting."""
+"""The pages in a real browser: nothing clipped, no request, no message in the console, no finding of axe.
+
+The gate opens each kind of page once, on a phone, and lays it out on paper. LOPUB_FULL=1 takes pages of 3 to 200 attributes, on a
+desk, a tablet, a phone and paper, light and dark.
+"""
 
 import json
-import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -75,7 +78,8 @@ PAPER = (718, 1000)
 SMALL = ("strange", "arabic", "scores", "plan", "rounds")
 LARGE = ("publication", "fifteen", "sixty", "wide")
 PAGES = (*SMALL, "texts", *LARGE)
-FULL = os.environ.get("LOPUB_FULL") == "1"
+GATE = ("strange", "arabic", "scores", "plan", "rounds", "texts", "publication")
+"""One of each kind."""
 CLIPPED = """
 const hidden = e => !e.getClientRects().length || e.closest('.unseen');
 const seen = [...document.querySelectorAll('body *')].filter(e =>
@@ -93,47 +97,78 @@ return [...out, ...scrolled].map(e => e.outerHTML.slice(0, 120));
 whether other tables and pictures may be scrolled."""
 
 
+class Pages(Mapping[str, Path]):
+    """The pages that people get, each made when it is first asked for: publications of 3, 15, 60 and 200 attributes, one of them
+    with hostile texts and one in Arabic, an evaluation, a plan, all rounds of a campaign."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PAGES)
+
+    def __len__(self) -> int:
+        return len(PAGES)
+
+    def __getitem__(self, name: str) -> Path:
+        page = self._folder / name / "report.html"
+        if not page.exists():
+            makers: dict[str, Callable[[Path], object]] = {
+                "publication": lambda to: self.publication.save(to),
+                "scores": self._scores,
+                "strange": lambda to: publish(strange_reports()).save(to),
+                "fifteen": lambda to: publish(fifteen_reports(), rows=300).save(to),
+                "arabic": lambda to: publish(arabic_reports(), rows=300, language="ar").save(to),
+                "sixty": lambda to: publish_wide(60).save(to),
+                "wide": lambda to: publish_wide(200).save(to),
+                "texts": lambda to: write_page(to, report_html(with_long_texts(self.publication))),
+                "rounds": lambda to: publish_rounds(reports_in_rounds()).save(to),
+                "plan": self._plan,
+            }
+            makers[name](page.parent)
+        return page
+
+    @cached_property
+    def people(self) -> Dataset:
+        return ALUMNI.people(4000, seed=1)
+
+    @cached_property
+    def publication(self) -> Publication:
+        terms, request = Terms(name="alumni"), CampaignRequest(epsilon=6)
+        campaign = make_campaign(self.people.domain, terms, request)
+        return publish(simulate(self.people, campaign, seed=1))
+
+    def _scores(self, folder: Path) -> None:
+        synthetic = self.publication.synthetic
+        scores = evaluate(self.people, synthetic, classifiers=False)
+        write_scorecard(scores, self.people, synthetic, folder)
+
+    def _plan(self, folder: Path) -> None:
+        found = plan(strange_people().domain, people=5000, epsilon=4.0)
+        write_page(folder, plan_page(found, advice(found)))
+
+
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The pages that people get: publications of 3, 15, 60 and 200 attributes, one of them with hostile texts and one in Arabic,
-    an evaluation, a plan, all rounds of a campaign."""
-    folder = tmp_path_factory.mktemp("pages")
-    people = ALUMNI.people(4000, seed=1)
-    publication = publish(
-        simulate(
-            people,
-            make_campaign(people.domain, Terms(name="alumni"), CampaignRequest(epsilon=6)),
-            seed=1,
-        )
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    return Pages(tmp_path_factory.mktemp("pages"))
+
+
+def write_page(folder: Path, page: bytes) -> None:
+    folder.mkdir()
+    (folder / "report.html").write_bytes(page)
+
+
+def strange_reports() -> ReportBatch:
+    people = strange_people()
+    terms = Terms(name="strange", title="<b>Löhne & 收入</b>")
+    return simulate(people, make_campaign(people.domain, terms, CampaignRequest(epsilon=6)), seed=1)
+
+
+def publish_wide(n: int) -> Publication:
+    """Of so many attributes."""
+    return publish(
+        wide_reports(n), structure="paper", method="em", phi=0.96, pruning=Pruning(), rows=300
     )
-    publication.save(folder / "publication")
-    write_scorecard(
-        evaluate(people, publication.synthetic, classifiers=False),
-        people,
-        publication.synthetic,
-        folder / "scores",
-    )
-    strange = strange_people()
-    campaign = make_campaign(
-        strange.domain,
-        Terms(name="strange", title="<b>Löhne & 收入</b>"),
-        CampaignRequest(epsilon=6),
-    )
-    publish(simulate(strange, campaign, seed=1)).save(folder / "strange")
-    publish(fifteen_reports(), rows=300).save(folder / "fifteen")
-    publish(arabic_reports(), rows=300, language="ar").save(folder / "arabic")
-    for name, n in (("sixty", 60), ("wide", 200)):
-        pruned = publish(
-            wide_reports(n), structure="paper", method="em", phi=0.96, pruning=Pruning(), rows=300
-        )
-        pruned.save(folder / name)
-    (folder / "texts").mkdir()
-    (folder / "texts" / "report.html").write_bytes(report_html(with_long_texts(publication)))
-    publish_rounds(reports_in_rounds()).save(folder / "rounds")
-    found = plan(strange.domain, people=5000, epsilon=4.0)
-    (folder / "plan").mkdir()
-    (folder / "plan" / "report.html").write_bytes(plan_page(found, advice(found)))
-    return {name: folder / name / "report.html" for name in PAGES}
 
 
 def with_long_texts(publication: Publication) -> Publication:
@@ -285,61 +320,84 @@ def opened(browser: Any, path: Path, size: str, scheme: str = "light", medium: s
     return browser
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_opens_quietly(browser: Any, pages: dict[str, Path], name: str):
-    opened(browser, pages[name], "desk")
-    assert browser.get_log("browser") == []
+def noises(browser: Any, page: Path) -> list[str]:
+    """What a page that was just opened said in the console, and whom it asked."""
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     asked = [
         m["params"]["request"]["url"]
         for m in messages
         if m["method"] == "Network.requestWillBeSent"
     ]
-    assert [url for url in asked if not url.startswith("data:")] == [pages[name].as_uri()]
+    assert page.as_uri() in asked  # or nothing is heard at all
+    said = [str(entry["message"]) for entry in browser.get_log("browser")]
+    return [*said, *(url for url in asked if url != page.as_uri() and url[:5] != "data:")]
 
 
-@pytest.mark.parametrize("size", sorted(SIZES))
-@pytest.mark.parametrize("name", PAGES)
-def test_nothing_on_a_page_is_clipped(browser: Any, pages: dict[str, Path], name: str, size: str):
-    opened(browser, pages[name], size)
-    assert browser.execute_script("return innerWidth") == SIZES[size][0]
-    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-    assert browser.execute_script(CLIPPED, True) == []
+def clipped(browser: Any, size: str) -> list[str]:
+    """What of an open page cannot be seen; on paper, nobody can scroll."""
+    if size != "paper":
+        assert browser.execute_script("return innerWidth") == SIZES[size][0]
+        if not browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"):
+            return ["the page is wider than the screen"]
+    return list(browser.execute_script(CLIPPED, size != "paper"))
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_nothing_on_paper_is_clipped(browser: Any, pages: dict[str, Path], name: str):
-    """Nobody can scroll there."""
-    opened(browser, pages[name], "", medium="print")
-    assert browser.execute_script(CLIPPED, False) == []
-
-
-SETTINGS = [
-    ("desk", "light"),
-    ("phone", "dark"),
-    *([("desk", "dark"), ("tablet", "light"), ("phone", "light")] if FULL else []),
-]
-
-
-@pytest.mark.parametrize(("size", "scheme"), SETTINGS)
-@pytest.mark.parametrize("name", [*SMALL, *(LARGE if FULL else ())])
-def test_axe_finds_nothing(browser: Any, pages: dict[str, Path], name: str, size: str, scheme: str):
+def findings_of_axe(browser: Any) -> list[tuple[str, str]]:
     spec = find_spec("axe_core_python")
     assert spec is not None and spec.submodule_search_locations
     script = (Path(spec.submodule_search_locations[0]) / "axe.min.js").read_text()
-    opened(browser, pages[name], size, scheme)
     browser.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
     browser.execute_script(script)
     found = browser.execute_async_script(
         "axe.run({resultTypes: ['violations', 'passes']}).then(arguments[0])"
     )
-    assert not found["violations"], [
-        (issue["id"], issue["nodes"][0]["html"][:200]) for issue in found["violations"]
-    ]
     assert found["passes"]
+    return [(issue["id"], issue["nodes"][0]["html"][:200]) for issue in found["violations"]]
 
 
-def test_arabic_texts_do_not_turn_the_words_around_them(browser: Any, pages: dict[str, Path]):
+def test_each_page_opens_quietly_and_can_be_read_by_everybody_on_a_phone_and_on_paper(
+    browser: Any, pages: Pages
+):
+    wrong: list[tuple[str, object]] = []
+    for number, name in enumerate(GATE):
+        opened(browser, pages[name], "phone", ("light", "dark")[number % 2])
+        wrong += [(name, one) for one in noises(browser, pages[name])]
+        wrong += [(name, one) for one in clipped(browser, "phone")]
+        if name in SMALL:  # the others hold the same elements, more often, which takes axe long
+            wrong += [(name, one) for one in findings_of_axe(browser)]
+        opened(browser, pages[name], "", medium="print")
+        wrong += [(f"{name} on paper", one) for one in clipped(browser, "paper")]
+    assert wrong == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_on_a_page_of_any_size_is_clipped(browser: Any, pages: Pages, name: str):
+    for size in SIZES:
+        opened(browser, pages[name], size)
+        assert (size, noises(browser, pages[name]), clipped(browser, size)) == (size, [], [])
+    opened(browser, pages[name], "", medium="print")
+    assert clipped(browser, "paper") == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("size", "scheme"),
+    [
+        ("desk", "light"),
+        ("phone", "dark"),
+        ("desk", "dark"),
+        ("tablet", "light"),
+        ("phone", "light"),
+    ],
+)
+@pytest.mark.parametrize("name", [*SMALL, *LARGE])
+def test_axe_finds_nothing(browser: Any, pages: Pages, name: str, size: str, scheme: str):
+    opened(browser, pages[name], size, scheme)
+    assert findings_of_axe(browser) == []
+
+
+def test_arabic_texts_do_not_turn_the_words_around_them(browser: Any, pages: Pages):
     """In "Asked only if “tea” is “black”", what comes first in the text stands left of what comes later, though it is Arabic."""
     opened(browser, pages["arabic"], "desk")
     places = browser.execute_script("""
@@ -357,14 +415,14 @@ def test_arabic_texts_do_not_turn_the_words_around_them(browser: Any, pages: dic
     assert quoted and all(answer < question for answer, question in quoted)
 
 
-def test_hostile_texts_stay_texts(browser: Any, pages: dict[str, Path]):
+def test_hostile_texts_stay_texts(browser: Any, pages: Pages):
     opened(browser, pages["strange"], "desk")
     assert browser.execute_script("return document.scripts.length") == 0
     assert "<script>alert(1)</script>" in browser.find_element("tag name", "body").text
     assert browser.find_element("tag name", "h1").text == "Rehearsal: <b>Löhne & 收入</b>"
 
 
-def test_a_page_is_dark_where_the_reader_is(browser: Any, pages: dict[str, Path]):
+def test_a_page_is_dark_where_the_reader_is(browser: Any, pages: Pages):
     def paper(scheme: str) -> str:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
@@ -375,9 +433,7 @@ def test_a_page_is_dark_where_the_reader_is(browser: Any, pages: dict[str, Path]
     assert paper("dark") == "rgb(20, 23, 28)"
 
 
-def test_weak_fields_of_a_heat_map_can_be_seen_on_light_and_on_dark(
-    browser: Any, pages: dict[str, Path]
-):
+def test_weak_fields_of_a_heat_map_can_be_seen_on_light_and_on_dark(browser: Any, pages: Pages):
     """A field stands out from the paper in both, however weak."""
     opened(browser, pages["publication"], "desk")
     for scheme in ("light", "dark"):
@@ -399,26 +455,29 @@ def test_weak_fields_of_a_heat_map_can_be_seen_on_light_and_on_dark(
             assert np.abs(opacity * (ink - ground)).max() > 15
 
 
-@pytest.mark.parametrize("paper", [(718, 1045), (739, 979)], ids=["A4", "Letter"])
-@pytest.mark.parametrize("name", ["strange", "arabic", "texts", *LARGE])
-def test_the_first_printed_page_says_what_came_out(
-    browser: Any, pages: dict[str, Path], name: str, paper: tuple[int, int]
-):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "texts",
+        *(pytest.param(one, marks=pytest.mark.full) for one in ("strange", "arabic", *LARGE)),
+    ],
+)
+def test_the_first_printed_page_says_what_came_out(browser: Any, pages: Pages, name: str):
     """Title, findings, use and privacy before the first page break, at 96 dots an inch, within margins of a centimetre."""
-    opened(browser, pages[name], "", medium="print")
-    width, height = paper
-    screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    end = browser.execute_script(
-        "return document.getElementById('use').parentElement.getBoundingClientRect().bottom"
-    )
-    assert 300 < end < height
-    assert browser.execute_script(
-        "return [...document.querySelectorAll('.findings li')].some(one => one.offsetHeight)"
-    )
+    for width, height in ((718, 1045), (739, 979)):  # A4 and Letter
+        opened(browser, pages[name], "", medium="print")
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        end = browser.execute_script(
+            "return document.getElementById('use').parentElement.getBoundingClientRect().bottom"
+        )
+        assert 300 < end < height
+        assert browser.execute_script(
+            "return [...document.querySelectorAll('.findings li')].some(one => one.offsetHeight)"
+        )
 
 
-def test_marks_of_intervals_stay_within_their_bars(browser: Any, pages: dict[str, Path]):
+def test_marks_of_intervals_stay_within_their_bars(browser: Any, pages: Pages):
     opened(browser, pages["publication"], "phone")
     outside = browser.execute_script(
         "return [...document.querySelectorAll('.track b, .hist b')].filter(b => {"

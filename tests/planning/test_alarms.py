@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fakes
-from load import FULL, note_figures
+from load import note_figures
 from lopub import CampaignRequest, Domain, IntegerRange, Listed, Terms, make_campaign
 from lopub.bulk.base import bulk_of
 from lopub.campaign.schedule import Repeat, Schedule
@@ -28,6 +28,7 @@ from lopub.planning.alarms import (
 )
 from lopub.planning.coverage import odd_coverage
 from lopub.reports.counts import count
+from tiers import FULL
 
 N_HONEST = 1000 if FULL else 24
 

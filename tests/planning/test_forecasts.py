@@ -1,6 +1,5 @@
 """The model of error: what it gets right where it was once wrong, and which figures of a plan fall with people and epsilon."""
 
-import os
 from itertools import pairwise
 
 import numpy as np
@@ -18,8 +17,7 @@ from lopub.planning.outlook import UNSEEN, crowd_of, outlook
 from lopub.planning.planner import planner_of
 from lopub.planning.trial import affordable, tried
 from lopub.queries import Study
-
-FULL = bool(os.environ.get("LOPUB_FULL"))
+from tiers import FULL
 
 
 def domain_of(*sizes: int) -> Domain:
@@ -99,7 +97,10 @@ def test_dependence_that_is_published_by_chance_is_part_of_the_forecast():
         assert 1.02 * forecast.blind < forecast.pairs < 1.3 * forecast.blind
 
 
-@pytest.mark.parametrize("share", [0.5, 0.02, 0.001])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "share", [0.02, *(pytest.param(share, marks=pytest.mark.full) for share in (0.5, 0.001))]
+)
 def test_shares_of_a_skewed_question_are_forecast(share: float):
     """Shrinking towards uniform shares helps where they are nearly so, and costs where nearly everybody gives one answer."""
     domain = domain_of(2, 3)

@@ -53,6 +53,7 @@ def words_of(output: str) -> str:
     return " ".join(output.split())
 
 
+@pytest.mark.slow
 def test_what_a_plan_leads_to_is_the_planned_campaign_with_the_same_figures(
     draft: Path, tmp_path: Path
 ):
@@ -114,6 +115,7 @@ def test_options_that_differ_are_called_differently():
     assert not any("sets" in label for label in labels)
 
 
+@pytest.mark.slow
 def test_a_list_can_be_important(draft: Path):
     by_list, by_option = (
         json.loads(

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +31,7 @@ from lopub.planning.trial import campaign_for, tried
 from lopub.queries import Study
 from lopub.questionnaire.draft import draft_from_file
 from lopub.reports.catalogue import ALUMNI
+from tiers import FULL
 
 
 def domain_of(*sizes: int) -> Domain:
@@ -43,7 +43,6 @@ def domain_of(*sizes: int) -> Domain:
     )
 
 
-FULL = bool(os.environ.get("LOPUB_FULL"))
 FOUR = domain_of(4, 5, 6, 3)
 LARGE = domain_of(44, 3, 2, 4)
 
@@ -135,8 +134,10 @@ def test_a_plan_for_a_table_predicts_the_error_of_the_table_that_is_published():
 # ---- one model: all figures of a plan agree
 
 
-@pytest.mark.parametrize("goal", ["pairs", "shares"])
-@pytest.mark.parametrize(("people", "epsilon"), [(400, 0.5), (200_000, 3.0), (3000, 12.0)])
+@pytest.mark.parametrize(
+    ("people", "epsilon", "goal"),
+    [(400, 0.5, "pairs"), (200_000, 3.0, "shares"), (3000, 12.0, "pairs")],
+)
 def test_what_if_lines_are_what_a_plan_for_them_says(goal: str, people: int, epsilon: float):
     found = plan(LARGE, people=people, epsilon=epsilon, goal=goal)
     assert (
@@ -188,7 +189,7 @@ def test_a_plan_of_a_questionnaire_with_rules_and_lists_agrees_with_its_campaign
 @pytest.mark.parametrize("dependence", ["none", "weak", "usual", "strong"])
 def test_errors_fall_with_people_and_with_epsilon(goal: str, dependence: str):
     rng = np.random.default_rng([len(dependence), len(goal)])
-    for _ in range(40 if FULL else 2):
+    for _ in range(40 if FULL else 1):
         domain = domain_of(
             *(int(size) for size in np.exp(rng.uniform(np.log(2), np.log(300), rng.integers(2, 9))))
         )
@@ -486,6 +487,7 @@ def test_fewer_people_than_the_campaign_asks_for_are_refused(draft: Path):
     assert "at least 50 reports" in str(result.exception)
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_figures_of_the_plan(draft: Path, tmp_path: Path):
     result = run(draft, "--people", 3000, "--epsilon", 4, "--html", tmp_path / "p.html", "--json")
     assert result.exit_code == 0, result.output

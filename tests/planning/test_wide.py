@@ -48,8 +48,18 @@ def domain_of(d: int, kind: str) -> Domain:
 
 
 @pytest.mark.parametrize("wish", WISHES)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("d", [2, 260])
+@pytest.mark.parametrize(
+    ("d", "kind"),
+    [
+        (260, "sixteen"),
+        *(
+            pytest.param(d, kind, marks=pytest.mark.full)
+            for d in (2, 260)
+            for kind in KINDS
+            if (d, kind) != (260, "sixteen")
+        ),
+    ],
+)
 def test_a_campaign_of_many_attributes_is_made_and_shown(d: int, kind: str, wish: str) -> None:
     """16^260 is beyond every float."""
     campaign = make_campaign(
@@ -59,6 +69,7 @@ def test_a_campaign_of_many_attributes_is_made_and_shown(d: int, kind: str, wish
     json.dumps(described(campaign), allow_nan=False)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("d", "kind"), [(1100, "binary"), (1100, "sixteen"), (4000, "binary")])
 def test_thousands_of_attributes_are_made_and_shown_in_seconds(d: int, kind: str) -> None:
     start = time.process_time()
@@ -72,8 +83,16 @@ def test_thousands_of_attributes_are_made_and_shown_in_seconds(d: int, kind: str
     assert time.process_time() - start < 30  # 2 to 4 s; quadratic work takes minutes
 
 
-@pytest.mark.parametrize(("d", "kind"), [(260, "sixteen"), (1100, "binary")])
-@pytest.mark.parametrize("goal", ["pairs", "marginals"])
+@pytest.mark.parametrize(
+    ("d", "kind", "goal"),
+    [
+        (260, "sixteen", "pairs"),
+        pytest.param(260, "sixteen", "marginals", marks=pytest.mark.full),
+        pytest.param(1100, "binary", "pairs", marks=pytest.mark.full),
+        pytest.param(1100, "binary", "marginals", marks=pytest.mark.full),
+    ],
+)
+@pytest.mark.slow
 def test_a_plan_for_many_attributes_goes_by_theory(d: int, kind: str, goal: str) -> None:
     found = plan(domain_of(d, kind), people=10_000, epsilon=4, goal=goal)
     assert found.best.trial is None and 0 < found.error <= 1

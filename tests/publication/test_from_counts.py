@@ -75,7 +75,16 @@ def without_checks(publication: Path) -> dict[str, bytes]:
     return found | {"manifest.json": json.dumps(manifest).encode()}
 
 
-@pytest.mark.parametrize("name", SUFFICIENT)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("subset-sample-jointly", "direct-sample", "hashed-sample-jointly"),
+        *(
+            pytest.param(name, marks=pytest.mark.full)
+            for name in ("unary-all-jointly", "direct-sample-jointly", "subset-listed-jointly")
+        ),
+    ],
+)
 def test_the_publication_of_counts_is_that_of_the_reports(name: str, tmp_path: Path):
     batch = batch_of(SUFFICIENT[name])
     assert counts_suffice(batch.campaign, PublishSettings())

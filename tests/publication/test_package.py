@@ -519,6 +519,7 @@ def checked(written: dict[str, Path]) -> dict[str, Any]:
     return dict(zip(written, said.values(), strict=True))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_mlcroissant_finds_no_error(checked: dict[str, Any], kind: str):
     recommended = {
@@ -528,6 +529,7 @@ def test_mlcroissant_finds_no_error(checked: dict[str, Any], kind: str):
     assert recommended <= {"datePublished", "license"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["ordinary", "counts", "drawn"])
 def test_mlcroissant_loads_the_records_of_the_table(
     checked: dict[str, Any], written: dict[str, Path], kind: str

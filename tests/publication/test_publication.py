@@ -71,6 +71,18 @@ WISHES = {
         epsilon=4, mechanism="bloom", n_bits=24, n_hashes=2, view=Sample(2), jointly=True
     ),
 }
+WAYS = [
+    pytest.param(
+        family,
+        structure,
+        marks=pytest.mark.full
+        if structure == "paper"
+        and family not in ("bloom-all", "direct-fill-jointly", "subset-sample-jointly")
+        else (),
+    )
+    for family in WISHES
+    for structure in ("calibrated", "paper")
+]
 N = 3000
 PLACE = {name: place for place, name in enumerate(sorted(SIZES))}
 """Attributes count in the order of their names."""
@@ -185,16 +197,14 @@ def has_running_intersection(publication: Publication) -> bool:
 # ---- every mechanism, view and structure
 
 
-@pytest.mark.parametrize("structure", ["calibrated", "paper"])
-@pytest.mark.parametrize("family", WISHES)
+@pytest.mark.parametrize(("family", "structure"), WAYS)
 def test_the_table_has_the_campaigns_columns_and_values(family: str, structure: str):
     synthetic = capped(family, structure).synthetic
     assert synthetic.domain == DOMAIN and len(synthetic) == 300
     assert set(synthetic.to_arrow()["home"].to_pylist()) == {"h0", "h1"}
 
 
-@pytest.mark.parametrize("structure", ["calibrated", "paper"])
-@pytest.mark.parametrize("family", WISHES)
+@pytest.mark.parametrize(("family", "structure"), WAYS)
 def test_edges_and_cliques_hold_together(family: str, structure: str):
     publication = capped(family, structure)
     cliques, kept = (
@@ -207,8 +217,7 @@ def test_edges_and_cliques_hold_together(family: str, structure: str):
     assert max(joint.size for joint in publication.model.joints) <= 30
 
 
-@pytest.mark.parametrize("structure", ["calibrated", "paper"])
-@pytest.mark.parametrize("family", WISHES)
+@pytest.mark.parametrize(("family", "structure"), WAYS)
 def test_neighbouring_cliques_agree_on_what_they_share(family: str, structure: str):
     publication = capped(family, structure)
     assert separators_agree(publication)
@@ -252,9 +261,23 @@ def test_strong_dependence_is_found(family: str):
     assert {edge(*pair) for pair in DEPENDENT} <= set(capped(family, "calibrated").graph.edges)
 
 
-@pytest.mark.parametrize("structure", ["calibrated", "paper"])
 @pytest.mark.parametrize(
-    "family", ["bloom-all", "direct-fill-jointly", "subset-sample-jointly", "unary-all-jointly"]
+    ("family", "structure"),
+    [
+        ("bloom-all", "paper"),
+        ("direct-fill-jointly", "calibrated"),
+        ("subset-sample-jointly", "calibrated"),
+        *(
+            pytest.param(*way, marks=pytest.mark.full)
+            for way in (
+                ("bloom-all", "calibrated"),
+                ("direct-fill-jointly", "paper"),
+                ("subset-sample-jointly", "paper"),
+                ("unary-all-jointly", "calibrated"),
+                ("unary-all-jointly", "paper"),
+            )
+        ),
+    ],
 )
 def test_dependent_pairs_are_far_better_than_their_product(family: str, structure: str):
     truth, synthetic = people(), publish(batch_of(family), structure=structure).synthetic
@@ -288,7 +311,9 @@ def test_a_phi_of_zero_makes_one_clique_of_everything():
     assert publication.model.tree.cliques == ((0, 1, 2, 3, 4),)
 
 
-@pytest.mark.parametrize("most_cells", [12, 24, 50, 143, 144])
+@pytest.mark.parametrize(
+    "most_cells", [12, 143, 144, *(pytest.param(n, marks=pytest.mark.full) for n in (24, 50))]
+)
 def test_all_edges_stay_within_the_cap(most_cells: int):
     publication = publish(
         batch_of("direct-all-jointly"), structure="paper", phi=0, rows=100, most_cells=most_cells
@@ -469,6 +494,17 @@ def test_another_seed_gives_another_table_of_the_same_model():
     assert (one.synthetic.codes != other.synthetic.codes).any(axis=1).mean() > 0.5
 
 
+each_order = pytest.mark.parametrize(
+    "family",
+    [
+        "bloom-all",
+        "direct-fill-jointly",
+        *(
+            pytest.param(n, marks=pytest.mark.full)
+            for n in ("direct-sample", "direct-listed-jointly")
+        ),
+    ],
+)
 ORDER = ("luck", "car", "work", "home", "age")
 """The columns of the same table in another order."""
 
@@ -518,9 +554,7 @@ def both_orders(family: str) -> tuple[ReportBatch | Counts, ReportBatch | Counts
     )
 
 
-@pytest.mark.parametrize(
-    "family", ["bloom-all", "direct-sample", "direct-fill-jointly", "direct-listed-jointly"]
-)
+@each_order
 def test_the_structure_does_not_depend_on_the_order_of_columns(family: str):
     one, other = in_both_orders(family)
     assert one.names == other.names == tuple(sorted(SIZES))
@@ -530,9 +564,7 @@ def test_the_structure_does_not_depend_on_the_order_of_columns(family: str):
     assert one.model.refined == other.model.refined
 
 
-@pytest.mark.parametrize(
-    "family", ["bloom-all", "direct-sample", "direct-fill-jointly", "direct-listed-jointly"]
-)
+@each_order
 def test_the_estimates_do_not_depend_on_the_order_of_columns(family: str):
     """But for rounding: sums are taken in another order."""
     one, other = in_both_orders(family)
@@ -561,7 +593,9 @@ def said(publication: Publication) -> dict[frozenset[tuple[str, str]], tuple[int
     return {frozenset(answers): (row.observed, row.predicted) for answers, row in rows}
 
 
-@pytest.mark.parametrize("family", ["direct-sample", "direct-fill-jointly"])
+@pytest.mark.parametrize(
+    "family", [pytest.param("direct-sample", marks=pytest.mark.full), "direct-fill-jointly"]
+)
 def test_the_fit_does_not_depend_on_the_order_of_columns(family: str):
     one, other = map(said, in_both_orders(family))
     assert one.keys() == other.keys()
@@ -714,7 +748,7 @@ def test_fewer_reports_than_min_reports_publish_nothing():
         publish(simulate(people(120), campaign, seed=1))
 
 
-@pytest.mark.parametrize("n", [1, 2, 10])
+@pytest.mark.parametrize("n", [1, pytest.param(2, marks=pytest.mark.full), 10])
 @pytest.mark.parametrize("family", ["bloom-all", "direct-fill-jointly", "unary-all-jointly"])
 def test_a_handful_of_reports_is_published_without_dependence(family: str, n: int):
     batch = simulate(people(n), campaign_of(family), seed=1)

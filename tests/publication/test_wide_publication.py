@@ -48,12 +48,19 @@ def reports() -> ReportBatch:
     )
 
 
-def published_wide(monkeypatch: pytest.MonkeyPatch, most: int) -> stages.Publication:
-    monkeypatch.setattr(stages, "MOST_KEPT_PAIRS", most)
-    return publish(reports(), seed=1, rows=500)
+def published_wide(most: int) -> stages.Publication:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(stages, "MOST_KEPT_PAIRS", most)
+        return publish(reports(), seed=1, rows=500)
 
 
-@pytest.mark.parametrize("most", [3, 40])
+@pytest.fixture(scope="module")
+def strongest() -> stages.Publication:
+    """With two pairs held."""
+    return published_wide(2)
+
+
+@pytest.mark.parametrize("most", [3, pytest.param(40, marks=pytest.mark.full)])
 def test_pairs_that_cannot_be_edges_are_not_fitted_and_the_edges_are_the_same(
     monkeypatch: pytest.MonkeyPatch, most: int
 ):
@@ -67,7 +74,7 @@ def test_pairs_that_cannot_be_edges_are_not_fitted_and_the_edges_are_the_same(
     whole = publish(reports(), seed=1, rows=500)
     assert len(fitted) == N_PAIRS and len(whole.pairs) == N_PAIRS
     fitted.clear()
-    wide = published_wide(monkeypatch, most)
+    wide = published_wide(most)
     assert len(fitted) < N_PAIRS / 4
     assert wide.graph.edges == whole.graph.edges == ((11, 20), (3, 7))
     assert wide.graph.least == whole.graph.least
@@ -75,8 +82,8 @@ def test_pairs_that_cannot_be_edges_are_not_fitted_and_the_edges_are_the_same(
     np.testing.assert_array_equal(wide.synthetic.codes, whole.synthetic.codes)
 
 
-def test_only_the_strongest_joints_are_held(monkeypatch: pytest.MonkeyPatch):
-    wide = published_wide(monkeypatch, 2)
+def test_only_the_strongest_joints_are_held(strongest: stages.Publication):
+    wide = strongest
     assert len(wide.pairs) == 2 < len(wide.graph.strengths)
     weakest = min(wide.graph.strengths[pair] for pair in wide.pairs)
     assert all(
@@ -95,10 +102,12 @@ def test_a_publicly_known_pair_is_held_in_any_case(monkeypatch: pytest.MonkeyPat
     assert wide.graph.edges == ((0, 1), (11, 20), (3, 7)) and (0, 1) in wide.pairs
 
 
-def test_the_package_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_the_package_says_what_it_leaves_out(
+    strongest: stages.Publication, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     monkeypatch.setattr(report_page, "MOST_QUESTIONS", 10)
     monkeypatch.setattr(report_page.plots, "MOST_LABELS", 5)
-    wide = published_wide(monkeypatch, 2)
+    wide = strongest
     wide.save(tmp_path / "p")
     page = (tmp_path / "p" / "report.html").read_text()
     assert "14 more questions are in estimates/marginals.csv" in page

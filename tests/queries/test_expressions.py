@@ -1,6 +1,5 @@
 """Expressions: parsed and checked, never evaluated; whatever is wrong is one clear sentence."""
 
-import os
 import random
 import string
 
@@ -12,8 +11,9 @@ from lopub.campaign.domain import TickList
 from lopub.campaign.fields import domain_of
 from lopub.queries.expressions import DEEPEST, LONGEST, MOST_COMPARISONS, parsed
 from lopub.queries.predicates import Question, question
+from tiers import FULL
 
-N_FUZZED = 100_000 if os.environ.get("LOPUB_FULL") == "1" else 3_000
+N_FUZZED = 100_000 if FULL else 3_000
 SMOKES = Comparison(field="smokes", operator="equals", values=(True,))
 DOMAIN = Domain(
     (
@@ -279,7 +279,7 @@ def fuzzed(rng: random.Random) -> str:
 
 
 def test_whatever_is_asked_is_understood_or_refused_in_one_sentence():
-    """With LOPUB_FULL=1, 100,000 of them: nothing but a DomainError may come out."""
+    """In full, 100,000 of them: nothing but a DomainError may come out."""
     rng = random.Random(7)
     found = [sentence(fuzzed(rng)) for _ in range(N_FUZZED)]
     assert all(len(one) < 500 and "\n" not in one for one in found)

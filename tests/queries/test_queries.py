@@ -1,12 +1,11 @@
 """Questions: unbiased, with intervals that cover, the same from reports and from counts, and labelled for what they are."""
 
-import os
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
-from test_intervals import DOMAIN, OFTEN, SIZES, VIEWS, WAYS, campaign_of, collections, truth
+from test_intervals import DOMAIN, SIZES, VIEWS, WAYS, campaign_of, collections, truth
 
 from lopub import (
     AllAttributes,
@@ -29,8 +28,8 @@ from lopub import (
 )
 from lopub.campaign.views import ViewRule
 from lopub.queries.answers import Answer
+from tiers import FULL
 
-FULL = os.environ.get("LOPUB_FULL") == "1"
 N_COLLECTIONS = 100 if FULL else 12
 HASHED = CampaignRequest(epsilon=3, mechanism="hashed")
 QUESTIONS = [
@@ -70,12 +69,17 @@ ALL_WAYS = [
         if jointly or view != "fill"
     ),
 ]
-SHORT = {*sorted(OFTEN)[::2], ("hashed", "all", True), ("hashed", "sample", False)}
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "view", "jointly"), [way for way in ALL_WAYS if FULL or way in SHORT]
+SHORT = {
+    *(("bloom", "listed", False), ("direct", "fill", True), ("optimized", "sample", True)),
+    *(("subset", "sample", False), ("hashed", "all", True), ("hashed", "sample", False)),
+}
+each_way = pytest.mark.parametrize(
+    ("mechanism", "view", "jointly"),
+    [pytest.param(*way, marks=() if way in SHORT else pytest.mark.full) for way in ALL_WAYS],
 )
+
+
+@each_way
 def test_errors_are_as_large_as_standard_errors_say(mechanism: str, view: str, jointly: bool):
     """It also forbids a variance without the covariance of a condition with what is asked of those who have it, and one of hashed
     reports that takes cells on one line as independent."""
@@ -93,9 +97,7 @@ def test_errors_are_as_large_as_standard_errors_say(mechanism: str, view: str, j
         assert 0.91 <= np.mean(covered) <= 0.99
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "view", "jointly"), [way for way in ALL_WAYS if FULL or way in SHORT]
-)
+@each_way
 def test_counts_give_the_same_answer_wherever_they_can(mechanism: str, view: str, jointly: bool):
     batch = next(collections(campaign(mechanism, view, jointly), 1))
     reports, counts = Study(batch), Study(count(batch))
@@ -186,7 +188,7 @@ def without_three_way_interaction(rng: np.random.Generator) -> np.ndarray:
     return np.exp(scores) / np.exp(scores).sum()
 
 
-@pytest.mark.parametrize("epsilon", [3, 6] if FULL else [6])
+@pytest.mark.parametrize("epsilon", [pytest.param(3, marks=pytest.mark.full), 6])
 def test_a_model_of_pairs_covers_where_there_is_no_interaction_of_three(epsilon: float):
     rng, found, covered = np.random.default_rng(3), [], []
     wish = CampaignRequest(epsilon=epsilon, mechanism="subset", view=Sample(2))

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tiers
 from lopub.bulk.folds import hashes_of
 from lopub.campaign.campaign import HEADER_BYTES, Campaign
 from lopub.campaign.domain import Boolean, Domain, IntegerRange
@@ -718,7 +719,7 @@ frames_of_a_campaign = st.sampled_from(EVERY).flatmap(
 )
 
 
-@settings(SETTLED, max_examples=500)
+@settings(SETTLED, max_examples=500 if tiers.FULL else 100)
 @given(frames_of_a_campaign)
 def test_a_batch_refuses_what_single_reports_refuse_for_the_same_reasons(
     drawn: tuple[str, list[bytes]],

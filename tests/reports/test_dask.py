@@ -37,7 +37,9 @@ def _short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lopub.reports.engines.file_source.BLOCK_REPORTS", 100)
 
 
-@pytest.mark.parametrize("n_partitions", [1, 7, 64])
+@pytest.mark.parametrize(
+    "n_partitions", [7, *(pytest.param(n, marks=pytest.mark.full) for n in (1, 64))]
+)
 def test_counts_are_those_of_the_plain_way(engine: DaskEngine, n_partitions: int, tmp_path: Path):
     campaign = campaign_of(DIRECT)
     files = doubled_files(tmp_path, campaign)
@@ -74,6 +76,7 @@ class Murderous(DaskEngine):
         return super().exchange(parts, job, progress)
 
 
+@pytest.mark.full
 def test_a_worker_that_is_killed_between_the_exchanges_changes_nothing(
     engine: DaskEngine, tmp_path: Path
 ):
@@ -84,6 +87,7 @@ def test_a_worker_that_is_killed_between_the_exchanges_changes_nothing(
     assert saved(counts, tmp_path / "c") == saved(expected_counts(files, campaign), tmp_path / "d")
 
 
+@pytest.mark.full
 def test_a_cluster_whose_workers_do_not_come_back_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -98,6 +102,7 @@ def test_a_cluster_whose_workers_do_not_come_back_is_given_up(
             count_source(FileSource(files, campaign_of(DIRECT)), there, n_partitions=3)
 
 
+@pytest.mark.full
 def test_a_client_that_could_not_connect_is_gone_before_the_next_one_starts(
     monkeypatch: pytest.MonkeyPatch,
 ):
@@ -124,7 +129,9 @@ def test_a_part_that_cannot_be_read_is_refused_in_the_words_of_a_file(
         count_source(source, engine, n_partitions=7)
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense"])
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:9", pytest.param("nonsense", marks=pytest.mark.full)]
+)
 def test_a_cluster_that_cannot_be_reached_is_refused(address: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("lopub.reports.engines.dask_engine.PATIENCE", 1)
     with pytest.raises(
@@ -134,6 +141,7 @@ def test_a_cluster_that_cannot_be_reached_is_refused(address: str, monkeypatch: 
         engine_of("dask", address)
 
 
+@pytest.mark.full
 def test_a_cluster_without_workers_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("lopub.reports.engines.dask_engine.PATIENCE", 1)
     with (

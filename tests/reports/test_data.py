@@ -11,15 +11,15 @@ import re
 import stat
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from http.client import HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from commands import in_a_process as lopub
-from commands import refused
+from commands import lopub, refused
 
 from lopub.campaign.domain import Binned
 from lopub.cli import run
@@ -403,6 +403,27 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_never_unpacked_whole():
 def test_a_server_that_falls_silent_is_given_up(
     mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    """Where it has nothing more to say, time is up at once."""
+    read = HTTPResponse.read1
+
+    def read_until_silent(answer: HTTPResponse, n: int) -> bytes:
+        content = read(answer, n)
+        if not content:
+            raise TimeoutError
+        return content
+
+    monkeypatch.setattr(HTTPResponse, "read1", read_until_silent)
+    mirror.behaviour.cut_after = [1_000, 0, 0, 0, 0, 0]
+    assert "broke off after 1,000 bytes (it fell silent), 3 tries in all; run it again" in failure(
+        mirror, tmp_path
+    )
+    assert [part.stat().st_size for part in parts(tmp_path)] == [1_000]
+
+
+@pytest.mark.full
+def test_a_server_that_keeps_a_connection_and_says_nothing_is_given_up(
+    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(fetching, "TIMEOUT", 0.2)
     mirror.behaviour.stall = True
     mirror.behaviour.cut_after = [1_000, 0, 0, 0, 0, 0]
@@ -680,7 +701,6 @@ def test_several_files_are_brought_with_several_options(command: Command, tmp_pa
 
 
 def test_without_a_network_there_is_one_sentence(tmp_path: Path):
-    here = {**os.environ, "no_proxy": "127.0.0.1"}
     sentence = refused(
         lopub(
             "data",
@@ -690,7 +710,7 @@ def test_without_a_network_there_is_one_sentence(tmp_path: Path):
             "-o",
             "out",
             cwd=tmp_path,
-            env=here,
+            no_proxy="127.0.0.1",
         )
     )
     assert (
@@ -731,9 +751,14 @@ def test_the_page_on_datasets_states_every_checksum(name: str):
     assert all(address in page for each in known.originals for address in each.addresses)
 
 
-real = pytest.mark.skipif(
+needs_tables = pytest.mark.skipif(
     not os.environ.get("LOPUB_DATA"), reason="LOPUB_DATA names no directory of public tables"
 )
+
+
+def real(test: Callable[..., None]) -> Callable[..., None]:
+    """Only in full: the tables are not everywhere, and those that are made up go the same way."""
+    return pytest.mark.full(needs_tables(test))
 
 
 def real_originals(name: str) -> Path:

@@ -75,7 +75,7 @@ class Shuffled(LocalEngine):
 # ---- the same bytes
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", [*KINDS[:3], pytest.param(KINDS[3], marks=pytest.mark.full)])
 def test_counts_do_not_depend_on_the_number_of_parts(name: str, tmp_path: Path):
     campaign = campaign_of(name)
     files = doubled_files(tmp_path, campaign)
@@ -145,7 +145,10 @@ def test_which_of_two_reports_is_first_is_decided_by_the_order_of_the_files(tmp_
     assert bytes_of_counts(back) == bytes_of_counts(expected_counts(files[::-1], campaign))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in KINDS else pytest.param(name, marks=pytest.mark.full) for name in NAMES],
+)
 def test_streamed_counts_of_every_mechanism_are_those_of_the_whole_batch(name: str, tmp_path: Path):
     batch = people_of(campaign_of(name), 700)
     save_reports(tmp_path / "r.parquet", batch.campaign, [batch[:300], batch[300:310], batch[310:]])

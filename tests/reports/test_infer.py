@@ -419,6 +419,7 @@ def test_a_public_table_without_its_domain_file_is_refused(tmp_path: Path) -> No
         public_table("small", tmp_path)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(
     not os.environ.get("LOPUB_DATA"), reason="LOPUB_DATA names no directory of public tables"
 )
@@ -433,6 +434,7 @@ def test_a_public_table_has_the_papers_shape(name: str, shape: tuple[int, int]) 
     )
 
 
+@pytest.mark.full
 @pytest.mark.skipif(
     not os.environ.get("LOPUB_DATA"), reason="LOPUB_DATA names no directory of public tables"
 )

@@ -1,7 +1,6 @@
 """Simulated rounds: the client's law, intervals that hold, and no more found by linking or averaging than is stated."""
 
 import importlib.util
-import os
 from pathlib import Path
 from types import ModuleType
 
@@ -20,8 +19,8 @@ from lopub import (
     simulate_rounds,
 )
 from lopub.reports.simulation.rounds import drawn_rounds
+from tiers import FULL
 
-FULL = bool(os.environ.get("LOPUB_FULL"))
 PEOPLE, ROUNDS, REPEATS = (20_000, 12, 4) if FULL else (8_000, 6, 2)
 
 

@@ -83,6 +83,24 @@ def mixed(domain: Domain, n: int) -> Dataset:
 # ---- the simulation obeys the law of the client
 
 
+def each_view(views: dict[str, ViewRule]) -> pytest.MarkDecorator:
+    """Every mechanism with the first of these views, `direct` with the others; the rest in full."""
+    first, *_ = views
+    return pytest.mark.parametrize(
+        ("name", "view"),
+        [
+            pytest.param(
+                name,
+                view,
+                id=f"{name}-{called}",
+                marks=() if called == first or name == "direct" else pytest.mark.full,
+            )
+            for name in MECHANISMS
+            for called, view in views.items()
+        ],
+    )
+
+
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_position_of_a_jointly_randomized_report_has_the_stated_rate(name: str) -> None:
     assert laws.violations(simulated, wished(name, 2, 3, jointly=True)) == []
@@ -93,8 +111,7 @@ def test_every_position_of_a_separately_randomized_report_has_the_stated_rate(na
     assert laws.violations(simulated, wished(name, *SIZES, jointly=False)) == []
 
 
-@pytest.mark.parametrize("view", [Sample(2), LISTED, FILLED], ids=["sample", "listed", "fill"])
-@pytest.mark.parametrize("name", MECHANISMS)
+@each_view({"sample": Sample(2), "listed": LISTED, "fill": FILLED})
 def test_a_jointly_randomized_view_is_drawn_by_its_rule_whatever_the_answers(
     name: str, view: ViewRule
 ) -> None:
@@ -106,8 +123,7 @@ def test_a_jointly_randomized_view_is_drawn_by_its_rule_whatever_the_answers(
     )
 
 
-@pytest.mark.parametrize("view", [Sample(2), LISTED], ids=["sample", "listed"])
-@pytest.mark.parametrize("name", MECHANISMS)
+@each_view({"sample": Sample(2), "listed": LISTED})
 def test_a_separately_randomized_view_is_drawn_by_its_rule_whatever_the_answers(
     name: str, view: ViewRule
 ) -> None:
@@ -877,7 +893,7 @@ def digest_of_everything() -> str:
     "environment",
     [
         {"PYTHONHASHSEED": "1", "NUMBA_NUM_THREADS": "1"},
-        {"PYTHONHASHSEED": "2", "NUMBA_NUM_THREADS": "2"},
+        pytest.param({"PYTHONHASHSEED": "2", "NUMBA_NUM_THREADS": "2"}, marks=pytest.mark.full),
     ],
 )
 def test_a_seed_means_the_same_bytes_in_every_process(environment: dict[str, str]) -> None:

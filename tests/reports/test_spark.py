@@ -35,7 +35,9 @@ def _short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lopub.reports.engines.file_source.BLOCK_REPORTS", 100)
 
 
-@pytest.mark.parametrize("n_partitions", [1, 64])
+@pytest.mark.parametrize(
+    "n_partitions", [3, *(pytest.param(n, marks=pytest.mark.full) for n in (1, 64))]
+)
 def test_counts_are_those_of_the_plain_way(engine: SparkEngine, n_partitions: int, tmp_path: Path):
     campaign = campaign_of(DIRECT)
     files = doubled_files(tmp_path, campaign)
@@ -43,6 +45,7 @@ def test_counts_are_those_of_the_plain_way(engine: SparkEngine, n_partitions: in
     assert saved(counts, tmp_path / "c") == saved(expected_counts(files, campaign), tmp_path / "d")
 
 
+@pytest.mark.full
 def test_the_active_session_is_taken_and_not_stopped(engine: SparkEngine, tmp_path: Path):
     campaign = campaign_of("subset sample jointly")
     files = doubled_files(tmp_path, campaign)
@@ -54,6 +57,7 @@ def test_the_active_session_is_taken_and_not_stopped(engine: SparkEngine, tmp_pa
         )
 
 
+@pytest.mark.full
 def test_a_task_that_fails_once_changes_nothing(engine: SparkEngine, tmp_path: Path):
     campaign = campaign_of(DIRECT)
     files = doubled_files(tmp_path, campaign)
@@ -72,6 +76,7 @@ def test_a_part_that_cannot_be_read_is_refused_in_the_words_of_a_file(
         count_source(source, engine, n_partitions=7)
 
 
+@pytest.mark.full
 def test_progress_ends_with_all_parts(engine: SparkEngine, tmp_path: Path):
     campaign, told = campaign_of(DIRECT), []
     source = FileSource(doubled_files(tmp_path, campaign)[2:])
@@ -102,7 +107,12 @@ def test_a_machine_without_java_is_told_what_it_lacks(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    "address", ["spark://127.0.0.1:9", "spark://127.0.0.1:9,127.0.0.1:10", "spark://nowhere"]
+    "address",
+    [
+        "spark://127.0.0.1:9",
+        "spark://127.0.0.1:9,127.0.0.1:10",
+        pytest.param("spark://nowhere", marks=pytest.mark.full),  # a name server is asked
+    ],
 )
 def test_a_master_that_nobody_listens_at_is_refused_before_java_starts(
     address: str, monkeypatch: pytest.MonkeyPatch

@@ -10,9 +10,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import Future, as_completed
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +26,7 @@ from lopub.errors import DomainError, StoreError
 from lopub.estimation.basis import Reports
 from lopub.estimation.joint import avd, mutual_information
 from lopub.pages.plots import Line
-from reproduction import QUICK, cells_of, measure, reproduction_page, write_tables
+from reproduction import QUICK, cells_of, measure, measuring, reproduction_page, write_tables
 from reproduction.__main__ import app
 from reproduction.baselines import LONG_RAPPOR, campaign_for, formula_bits
 from reproduction.claims import Claim, claims_csv, claims_from_csv
@@ -35,7 +38,7 @@ from reproduction.extent import FULL, TABLES, scale_of
 from reproduction.figures import FigureRow, figures, from_csv, rows_of, to_csv
 from reproduction.identification import information
 from reproduction.loops import _likelihoods, _reports, _step, counting_seconds, loop_seconds
-from reproduction.measurements import Cell, keep, kept
+from reproduction.measurements import Cell, Values, keep, kept
 from reproduction.measuring import CELLS, groups_of, tables_there
 from reproduction.reproduction_page import MIXED, page, picture
 from reproduction.sentences import claims
@@ -441,6 +444,22 @@ TINY = replace(
 
 
 @pytest.fixture(scope="module")
+def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Small tables in the place of public ones, for what does not depend on what they hold."""
+    folder = tmp_path_factory.mktemp("made-up")
+    rng = np.random.default_rng(7)
+    for name, labels, n in (("adult", "xyz", 4_000), ("retail", "01", 1_500)):
+        attributes = [{"name": f"a{i}", "labels": list(labels)} for i in range(6)]
+        (folder / f"{name}.domain.json").write_text(json.dumps({"attributes": attributes}))
+        codes = rng.integers(len(labels), size=(n, 6))
+        codes[:, 1::2] = np.where(rng.random((n, 3)) < 0.7, codes[:, ::2], codes[:, 1::2])
+        rows = [[f"a{i}" for i in range(6)], *codes.tolist()]
+        text = "".join(",".join(map(str, row)) + "\n" for row in rows)
+        (folder / f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
+    return folder
+
+
+@pytest.fixture(scope="module")
 def quarters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The public tables with a quarter of their records, for what does not depend on how many there are."""
     folder = tmp_path_factory.mktemp("quarters")
@@ -454,18 +473,25 @@ def quarters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@needs_tables
-def test_two_runs_give_the_same_csv_files(quarters: Path, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("what", "n_files"),
+    [
+        (["pruning", "privacy"], 3),
+        pytest.param(["estimation", "pruning", "privacy", "baselines"], 8, marks=pytest.mark.full),
+    ],
+)
+def test_two_runs_give_the_same_csv_files(
+    made_up: Path, tmp_path: Path, what: list[str], n_files: int
+):
     """In two processes and in one. Estimates of few attributes: those of more differ in nothing but what they take."""
     most = {"adult": 2, "retail": 3}
-    cells = cells_of(["estimation", "pruning", "privacy", "baselines"], TINY)
-    chosen = [cell for cell in cells if cell.k <= most.get(cell.table, -1)]
+    chosen = [cell for cell in cells_of(what, TINY) if cell.k <= most.get(cell.table, -1)]
     for name, workers in (("one", 2), ("other", 1)):
         write_tables(
-            measure(chosen, tmp_path / name, data=quarters, workers=workers), tmp_path / name
+            measure(chosen, tmp_path / name, data=made_up, workers=workers), tmp_path / name
         )
     files = {path.name for path in (tmp_path / "one/reproduction").glob("*.csv")}
-    assert len(files) >= 8
+    assert len(files) >= n_files
     timed = {f"{figure.name}.csv" for figure in figures() if figure.timed} | {"claims.csv"}
     for name in sorted(files - timed):
         one, other = (
@@ -474,6 +500,7 @@ def test_two_runs_give_the_same_csv_files(quarters: Path, tmp_path: Path):
         assert one == other, name
 
 
+@pytest.mark.full
 @needs_tables
 def test_pruning_on_adult_is_the_papers_when_measured_anew(tmp_path):
     chosen = [cell for cell in cells_of(["pruning"], FULL) if cell.table == "adult"]
@@ -483,15 +510,48 @@ def test_pruning_on_adult_is_the_papers_when_measured_anew(tmp_path):
         assert abs(found - wanted) <= max(2, 0.1 * wanted)
 
 
+def test_a_run_that_is_interrupted_goes_on_where_it_was(
+    made_up: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def one_and_no_more(futures: list[Future[dict[Cell, Values]]]) -> Iterator[Future[Any]]:
+        yield next(as_completed(futures))
+        raise KeyboardInterrupt
+
+    options = ["--data", str(made_up), "-o", str(tmp_path / "out"), "--workers", "1", "--quick"]
+    arguments = ["pruning", *options, "--tables", "adult"]
+    with monkeypatch.context() as patched:
+        patched.setattr(measuring, "as_completed", one_and_no_more)
+        stopped = CliRunner().invoke(app, arguments)
+    store = tmp_path / "out" / CELLS
+    before = {path.name: path.stat().st_mtime_ns for path in store.glob("*.json")}
+    n_cells = len(cells_of(["pruning"], QUICK, ["adult"]))
+    assert stopped.exit_code == 130 and before
+    told = f"stopped: {len(before)} of {n_cells} cells are kept in "
+    assert told in stopped.stderr and "; run the same command to go on" in stopped.stderr
+    assert not (tmp_path / "out/reproduction.md").exists()
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0 and f"{n_cells} cells measured or kept" in done.stdout
+    after = {path.name: path.stat().st_mtime_ns for path in store.glob("*.json")}
+    assert before.items() <= after.items() and len(after) == n_cells
+    assert (tmp_path / "out/reproduction.md").exists()
+
+
 def quick_run(data: Path, output: Path) -> list[str]:
     options = ["--data", str(data), "-o", str(output), "--quick"]
     return [sys.executable, "-m", "reproduction", "identification", *options]
 
 
+@pytest.mark.full
 @needs_tables
 def test_a_run_that_is_stopped_goes_on_where_it_was(quarters: Path, tmp_path: Path):
     command = quick_run(quarters, tmp_path / "out")
-    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    run = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     store, deadline = tmp_path / "out" / CELLS, time.monotonic() + 120
     while not (store.is_dir() and list(store.glob("*.json"))) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -510,6 +570,7 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(quarters: Path, tmp_path: Pa
     assert not list(store.glob(".*.part"))
 
 
+@pytest.mark.full
 @needs_tables
 def test_the_processes_of_a_run_that_is_killed_end_with_it(quarters: Path, tmp_path: Path):
     command = quick_run(quarters, tmp_path / "out")
@@ -544,11 +605,10 @@ def test_a_run_goes_on_without_the_table_that_may_not_be_passed_on(tmp_path):
     assert tables_there(tmp_path) == ["retail", "adult", "tpce"]
 
 
-@needs_tables
-def test_tables_that_are_not_asked_for_need_not_be_there(quarters: Path, tmp_path: Path):
+def test_tables_that_are_not_asked_for_need_not_be_there(made_up: Path, tmp_path: Path):
     options = [
         "--data",
-        str(quarters),
+        str(made_up),
         "-o",
         str(tmp_path / "out"),
         "--tables",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from lopub.errors import DomainError
 from lopub.synthesis import junction
 from lopub.synthesis.junction import GrowingGraph, JunctionTree, capped, junction_tree, triangulated
+from tiers import FULL
 
 PAPER_EDGES = [(0, 1), (1, 2), (1, 3), (1, 4), (2, 4), (3, 4)]
 """The paper's figure, attributes counted from 0; the sixth stands alone."""
@@ -174,7 +175,7 @@ def test_a_tree_that_does_not_hold_together_is_refused(cliques, parents, words):
 # ---- growing
 
 
-@settings(max_examples=300)
+@settings(max_examples=300 if FULL else 50)
 @given(graphs(), st.integers(25, 400))
 def test_a_growing_graph_is_always_a_valid_tree_within_its_cap(graph, most_cells):
     sizes, edges = graph
@@ -297,6 +298,7 @@ def test_no_result_depends_on_the_hash_seed():
     assert printed("1") == printed("2") != b""
 
 
+@pytest.mark.full
 def test_two_hundred_attributes_take_a_thousand_offers_in_seconds():
     """A band wide enough for a busy machine; alone it takes about a second."""
     pairs = sorted(

@@ -4,6 +4,7 @@ import fcntl
 import os
 import shutil
 import sqlite3
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ class SqliteStore(ReportStore):
         self._path = path
         self._held: int | None = None
         self._is_new = create and _made(path)
-        _check(path, create=create)
+        _check(path)
         address = URL.create(
             "sqlite", database=f"file:{quote(str(path))}", query={"mode": "rw", "uri": "true"}
         )
@@ -136,30 +137,37 @@ def _made(path: Path) -> bool:
     """Make an empty file, which only its owner can read, where there is none; whether that was so."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    except OSError:
-        return False  # why, will be told
+    except FileExistsError:
+        return False
+    except FileNotFoundError:
+        raise StoreError(f"there is no directory {path.parent}") from None
+    except OSError as error:
+        raise StoreError(f"cannot make database {path}: {error.strerror}") from None
     return True
 
 
-def _check(path: Path, *, create: bool) -> None:
-    """Refuse what is not a file that can be written to, before anything is. create: make an empty one, which only its owner can
-    read, where there is none."""
+def _check(path: Path) -> None:
+    """Refuse what is not a file that can be written to, before anything is.
+
+    The file is not opened for that: to close it again would give up the locks that another connection of this process has on
+    it (POSIX locks belong to the process), and other processes would then take the store for unused.
+    """
     try:
-        os.close(os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o600))
+        is_directory = stat.S_ISDIR(path.stat().st_mode)
+        by_effective_user = os.access in os.supports_effective_ids
+        may_write = os.access(path, os.R_OK | os.W_OK, effective_ids=by_effective_user)
     except FileNotFoundError:
-        raise StoreError(
-            f"there is no {f'directory {path.parent}' if create else f'database {path}'}"
-        ) from None
-    except IsADirectoryError:
+        raise StoreError(f"there is no database {path}") from None
+    except OSError:
+        is_directory = may_write = False
+    if is_directory:
         raise StoreError(
             f"database {path} is a directory; name a file in it, as in sqlite:///{path / 'lopub.db'}"
-        ) from None
-    except PermissionError:
+        )
+    if not may_write:
         raise StoreError(
             f"database {path} may not be read and written by this user; change its permissions"
-        ) from None
-    except OSError as error:
-        raise StoreError(f"cannot open database {path}: {error.strerror}") from None
+        )
     try:
         tables = _tables(path)
     except sqlite3.DatabaseError as error:

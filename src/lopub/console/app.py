@@ -46,7 +46,7 @@ STATIC = {
     "console.css": "text/css", "style.css": "text/css", "console.js": "text/javascript", "htmx.min.js": "text/javascript",
     "echarts.min.js": "text/javascript",
 }  # fmt: skip
-STYLE = HERE.parents[1] / "pages" / "templates" / "style.css"
+STYLE = HERE.parent / "pages" / "templates" / "style.css"
 
 
 def console_app(

@@ -266,7 +266,7 @@ def _condition(part: _Part, before: list[str], kinds: list[str]) -> Maybe:
     if part.get("rule.json"):
         try:
             return cast(Json, json.loads(part.get("rule.json")))
-        except ValueError:
+        except (ValueError, RecursionError):
             return part.get("rule.json")
     if (place := place_among(before, part.get("rule.place"))) is None:
         return None

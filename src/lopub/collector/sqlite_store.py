@@ -137,8 +137,8 @@ def _made(path: Path) -> bool:
     """Make an empty file, which only its owner can read, where there is none; whether that was so."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        return False
+    except (FileExistsError, PermissionError):
+        return False  # what is wrong with it, `_check` says
     except FileNotFoundError:
         raise StoreError(f"there is no directory {path.parent}") from None
     except OSError as error:

@@ -37,6 +37,7 @@ public table that may not be passed on."""
 unexpected: list[str] = []
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups right after
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     left_out = [item for item in items if item.get_closest_marker("full") and not FULL]
     if left_out:

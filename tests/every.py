@@ -30,7 +30,8 @@ def every(cases: Iterable[Any], name: Callable[[Any], str] = str) -> Callable[..
 
 def _failure(check: Callable[..., None], case: Any, name: str) -> str:
     try:
-        check(*case) if len(signature(check).parameters) > 1 else check(case)
-    except (Exception, pytest.fail.Exception) as error:
+        result = check(*case) if len(signature(check).parameters) > 1 else check(case)
+        assert result is None, "a check asserts, and returns nothing"
+    except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
         return f"{name}: {type(error).__name__}: {error}"
     return ""

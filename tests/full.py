@@ -127,11 +127,13 @@ def main() -> int:
     parser.add_argument(
         "parts",
         nargs="*",
-        choices=[[], *(part.name for part in PARTS)],
         metavar="PART",
         help=", ".join(part.name for part in PARTS),
     )
-    asked = parser.parse_args().parts or [part.name for part in PARTS]
+    known = [part.name for part in PARTS]
+    asked = parser.parse_args().parts or known
+    if unknown := set(asked) - set(known):
+        parser.error(f"unknown part {min(unknown)!r}; known parts: {', '.join(known)}")
     failed = [part.name for part in PARTS if part.name in asked and not run(part)]
     print(f"failed: {', '.join(failed)}" if failed else f"{len(asked)} parts passed")
     return bool(failed)

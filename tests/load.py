@@ -1,6 +1,6 @@
 """Load for a collector: many valid reports in whole requests, and uploaders that know which were acknowledged.
 
-One factor decides the size of the tests of endurance: with LOPUB_FULL=1 the figures as they stand, otherwise a tenth.
+The figures that tests of endurance find are noted in benchmarks/results/endurance.csv.
 """
 
 import csv
@@ -30,16 +30,6 @@ RESULTS = Path(__file__).parent.parent / "benchmarks" / "results" / "endurance.c
 PER_REQUEST = 100
 N_UPLOADERS = 16
 DOMAIN = Domain(tuple(IntegerRange(name=f"q{i}", minimum=0, maximum=3 + i) for i in range(6)))
-
-
-def scaled(figure: int) -> int:
-    """A figure of the full profile as it is in this run."""
-    return figure if FULL else figure // 10
-
-
-def in_time(seconds: float, most: float) -> bool:
-    """Whether something was done in time, which is asked for in the full profile: other machines do something else meanwhile."""
-    return not FULL or seconds <= most
 
 
 def campaign(name: str = "load") -> Campaign:

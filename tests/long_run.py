@@ -1,6 +1,7 @@
 """A long run: an hour of mixed traffic, withdrawals and retention; whether memory, handles, log and counts are as they should be.
 
-`python tests/long_run.py [--minutes M] [--reports N] [--database URL] [--looks FILE]`; not part of any gate. So many reports are
+`python tests/long_run.py [--minutes M] [--reports N] [--database URL] [--looks FILE]`; `make test-full` runs
+five minutes of it. So many reports are
 spread over the time: whole requests and single ones, framed and JSON, some of them again, some withdrawn, some nonsense. Beside
 them, once a minute, a campaign whose retention is over, which the collector has to find and to erase. Prints one line per minute.
 At the end: the growth of memory and of open handles after the first sixth of the time, in its standard errors, the errors in the

@@ -1,4 +1,4 @@
-"""The rule by which tests are slow, and run together, finds what it is to find."""
+"""The rule by which tests are slow, and run together, finds what it is to find; and a test of every case tries every case."""
 
 import os
 import subprocess
@@ -87,3 +87,38 @@ def test_tests_that_share_a_fixture_of_their_file_run_in_one_process(
     assert group == ("test_tiers.py",)
     if getattr(request.config.option, "loadgroup", False):
         assert request.node.nodeid.endswith("@test_tiers.py")
+
+
+def fails(case: int) -> None:
+    assert case < 2, "too large"
+
+
+def returns(case: int) -> bool:
+    return False
+
+
+def skips(case: int) -> None:
+    pytest.skip("not here")
+
+
+def test_a_test_of_every_case_names_each_that_fails():
+    with pytest.raises(
+        AssertionError, match=r"(?s)2 of 4 fail\n2 2: .*too large.*\n3 3: "
+    ) as failure:
+        every(range(4))(fails)()
+    assert "\n1 1" not in str(failure.value)
+
+
+@pytest.mark.parametrize("check", [returns, skips])
+def test_a_case_that_is_skipped_or_only_returns_fails(check):
+    with pytest.raises(AssertionError, match="1 of 1 fail"):
+        every([1])(check)()
+
+
+def test_a_test_of_every_case_without_a_case_fails():
+    with pytest.raises(AssertionError, match="0 of 0 fail"):
+        every([])(computes)()
+
+
+def test_a_test_of_every_case_whose_cases_pass_passes():
+    every([0, 1])(fails)()

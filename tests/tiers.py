@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-FULL = bool(os.environ.get("LOPUB_FULL"))
+FULL = os.environ.get("LOPUB_FULL", "0") not in ("", "0")
 """Whether full tests run, and others at their full size."""
 HERE = Path(__file__).parent
 SLOW_MODULES = frozenset(

@@ -6,6 +6,7 @@ import platform
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -487,6 +488,16 @@ def test_a_file_without_permission_is_told_as_such(tmp_path: Path, mode: int, cr
         ),
     ):
         store_at(f"sqlite:///{tmp_path}/lopub.db", create=create)
+
+
+def test_a_directory_in_which_nothing_may_be_made_is_told_as_such():
+    folder = Path(tempfile.mkdtemp(prefix="lopub-"))  # whose parents anybody may enter
+    folder.chmod(0o555)
+    try:
+        with as_somebody_else(), pytest.raises(StoreError, match="may not be made by this user"):
+            store_at(f"sqlite:///{folder}/lopub.db")
+    finally:
+        folder.rmdir()
 
 
 @contextmanager

@@ -549,7 +549,7 @@ def test_crowded_filters_are_refused_without_trying_every_salt(monkeypatch):
 
 
 def test_making_a_campaign_loads_no_compiler():
-    """An import of a kernel at the top of a file in `laws` would cost every `lopub campaign` seconds and 60 MB."""
+    """An import of a kernel at the top of a file in `bulk` would cost every `lopub campaign` seconds and 60 MB."""
     code = (
         "import sys; from lopub import Boolean, Domain, Terms, CampaignRequest, make_campaign;"
         "make_campaign(Domain((Boolean(name='a'), Boolean(name='b'))), Terms(name='t'), CampaignRequest(epsilon=1));"

@@ -1,4 +1,4 @@
-// The campaign's texts in the person's language, as `contract/wording.py` chooses them.
+// The campaign's texts in the person's language, as `campaign/wording.py` chooses them.
 
 import type { Campaign, Question, Raw } from "./client";
 import { isOurs, type Words, wordsIn } from "./words";

@@ -37,7 +37,7 @@ class SqliteStore(ReportStore):
         self._path = path
         self._held: int | None = None
         self._is_new = create and _made(path)
-        _check(path)
+        _check(path, create=create)
         address = URL.create(
             "sqlite", database=f"file:{quote(str(path))}", query={"mode": "rw", "uri": "true"}
         )
@@ -138,7 +138,7 @@ def _made(path: Path) -> bool:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except (FileExistsError, PermissionError):
-        return False  # what is wrong with it, `_check` says
+        return False  # `_check` says what is wrong
     except FileNotFoundError:
         raise StoreError(f"there is no directory {path.parent}") from None
     except OSError as error:
@@ -146,17 +146,21 @@ def _made(path: Path) -> bool:
     return True
 
 
-def _check(path: Path) -> None:
-    """Refuse what is not a file that can be written to, before anything is.
+def _check(path: Path, *, create: bool) -> None:
+    """Refuse what is not a file that can be written to, before anything is. create: whether it was to be made.
 
-    The file is not opened for that: to close it again would give up the locks that another connection of this process has on
-    it (POSIX locks belong to the process), and other processes would then take the store for unused.
+    Only SQLite itself opens the file: to open and close it here would give up the locks that another connection of this process
+    has on it (POSIX locks belong to the process), and other processes would then take the store for unused.
     """
     try:
         is_directory = stat.S_ISDIR(path.stat().st_mode)
         by_effective_user = os.access in os.supports_effective_ids
         may_write = os.access(path, os.R_OK | os.W_OK, effective_ids=by_effective_user)
     except FileNotFoundError:
+        if create:
+            raise StoreError(
+                f"database {path} may not be made by this user; change the permissions of {path.parent}"
+            ) from None
         raise StoreError(f"there is no database {path}") from None
     except OSError:
         is_directory = may_write = False

@@ -2,7 +2,7 @@
 
 A question looks at some attributes, and at each of them only as far as it tells answers apart: their *classes*. Every group of
 reports with the same noise that covers all of the attributes gives the share of each cell of classes as a mean of something
-linear in what was sent (`laws.linear`). The shares of several groups are averaged with weights that the campaign and the numbers
+linear in what was sent (`bulk.linear`). The shares of several groups are averaged with weights that the campaign and the numbers
 of reports fix, never what was found, so that the average is unbiased. The variance of any weighted sum of cells is that
 of one report, people and noise together, which the shares themselves give.
 """

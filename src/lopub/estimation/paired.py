@@ -1,6 +1,6 @@
 """Pairs of separately randomized attributes from counts, where reports cover other sets of attributes than the pair, too.
 
-With u = c + x and v = d + y the readings of two attributes, c and d their offsets (see `laws.linear`), u v' is the share of each
+With u = c + x and v = d + y the readings of two attributes, c and d their offsets (see `bulk.linear`), u v' is the share of each
 cell. Counts hold the mean of x y' over the n reports that cover both, but the mean of x only over all n_a that cover the one, and
 that of y over all n_b that cover the other. Views are drawn without looking at answers, so all of these are unbiased, and so is
 

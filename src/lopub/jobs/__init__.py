@@ -1,1 +1,1 @@
-"""Kill-safe workers: publish, plan, export, back up, delete. They may simulate; the service may not."""
+"""Kill-safe workers: publish, plan, export, back up, delete. They may simulate; the collector and the console may not."""

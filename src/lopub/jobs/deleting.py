@@ -18,7 +18,7 @@ REMAINS = [
     "the database's own write-ahead log, replicas and dumps, until they are recycled",
     "snapshots and backups of the disk",
 ]
-"""What a deletion cannot reach. Backups that the service made itself are not among it: they are named apart, by their jobs."""
+"""What a deletion cannot reach. Backups that the collector made itself are not among it: they are named apart, by their jobs."""
 MOST_COPIES = 1_000_000
 """Exports and backups that are looked for: all of them."""
 

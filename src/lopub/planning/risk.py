@@ -22,8 +22,8 @@ CAUTION = 0.5
 """Nats that a dependence has to gain before it is seen (fitted to simulations; the estimator itself weighs all strengths, with a
 caution of one nat)."""
 MOST_MOVED = 0.5
-"""Standard errors by which shares are moved at most that are shrunk towards uniform ones (`inference.pseudo_counts`). Where noise
-drowns them, that takes half of a normal error; where they are far from uniform, it adds as much."""
+"""Standard errors by which shares are moved at most that are shrunk towards uniform ones (`estimation.pseudo_counts`). Where
+noise drowns them, that takes half of a normal error; where they are far from uniform, it adds as much."""
 LEAST_MOVED = 0.3
 """The same at least: strengths that move a share by less than its standard error explain held-out reports as well as none."""
 PART = 0.7

@@ -1,8 +1,8 @@
 """Which dependences a publication states as findings, and how it says them.
 
 The model takes a dependence in where that makes better synthetic records: of its edges up to three in ten may be chance
-(`model.dependence.FALSE_SHARE`). What people are told as a finding has to be surer: of all that is stated, at most one in twenty
-is expected to be chance. The measure is the same gain on held-out reports, less what independence itself would gain. And it has
+(`synthesis.dependence.FALSE_SHARE`). What people are told as a finding has to be surer: of all that is stated, at most one in
+twenty is expected to be chance. The measure is the same gain on held-out reports, less what independence itself would gain. And it has
 to be shown: the intervals of its contrast, which come from the reports by another way, lie apart.
 """
 

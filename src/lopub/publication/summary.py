@@ -183,7 +183,7 @@ def dependence(publication: Publication) -> dict[str, Any]:
 
 
 def findings(publication: Publication) -> dict[str, Any]:
-    """How many dependences are stated, out of how many pairs, and by which rule; see `release.findings`."""
+    """How many dependences are stated, out of how many pairs, and by which rule; see `publication.findings`."""
     found = publication.findings
     return {
         "pairs": publication.graph.n_pairs,

@@ -1,6 +1,6 @@
 """Originals over HTTP: resumed where a transfer broke off, never larger than they can be, and checked by their SHA-256.
 
-The only place outside the service and the client that opens a connection.
+Beside the client, the collector, the console and the command line, only this module and the Spark engine open connections.
 """
 
 import contextlib

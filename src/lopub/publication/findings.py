@@ -2,8 +2,8 @@
 
 The model takes a dependence in where that makes better synthetic records: of its edges up to three in ten may be chance
 (`synthesis.dependence.FALSE_SHARE`). What people are told as a finding has to be surer: of all that is stated, at most one in
-twenty is expected to be chance. The measure is the same gain on held-out reports, less what independence itself would gain. And it has
-to be shown: the intervals of its contrast, which come from the reports by another way, lie apart.
+twenty is expected to be chance. The measure is the same gain on held-out reports, less what independence itself would
+gain. And it has to be shown: the intervals of its contrast, which come from the reports by another way, lie apart.
 """
 
 from collections.abc import Mapping

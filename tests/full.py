@@ -33,6 +33,7 @@ def pytest_on(*folders: str, alone: bool = False) -> tuple[str, ...]:
     return ("-m", "pytest", *(() if alone else SPREAD), *(f"tests/{folder}" for folder in folders))
 
 
+TOP_LEVEL = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").glob("test_*.py"))
 PARTS = (
     Part(
         "privacy",
@@ -55,6 +56,7 @@ PARTS = (
                 "publication",
                 "evaluation",
             ),
+            ("-m", "pytest", *SPREAD, "src", "reproduction", *TOP_LEVEL),
         ),
     ),
     Part(

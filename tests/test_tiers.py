@@ -6,6 +6,8 @@ import sys
 from functools import cache
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import integers
 
 from every import every
 from lopub import publish
@@ -50,6 +52,11 @@ def makes_a_starter() -> None:
     Starter()
 
 
+@given(integers())
+def starts_for_any(number: int) -> None:
+    starts()
+
+
 def computes() -> None:
     sum(range(10))
 
@@ -61,6 +68,7 @@ def computes() -> None:
         starts_by_another,
         starts_inside,
         starts_for_every,
+        starts_for_any,
         publishes,
         makes_a_starter,
         lambda: starts_once(),

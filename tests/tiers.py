@@ -45,7 +45,7 @@ def reaches_slow(function: Callable[..., Any]) -> bool:
     seen: set[Callable[..., Any]] = set()
     waiting = [function]
     while waiting:
-        function = inspect.unwrap(waiting.pop())
+        function = _inner(waiting.pop())
         if function in seen or not hasattr(function, "__code__"):
             continue
         seen.add(function)
@@ -55,6 +55,12 @@ def reaches_slow(function: Callable[..., Any]) -> bool:
                 return True
             waiting += _ours(found)
     return False
+
+
+def _inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a function is wrapped around, also by Hypothesis."""
+    handle = getattr(function, "hypothesis", None)
+    return inspect.unwrap(function if handle is None else handle.inner_test)
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -77,9 +83,7 @@ def _ours(found: Any) -> list[Callable[..., Any]]:
     """A function of these files, or the methods of a class of theirs."""
     if isinstance(found, type) and _is_here(found):
         return [one for one in vars(found).values() if isinstance(one, FunctionType)]
-    found = (
-        inspect.unwrap(found) if callable(found) else found
-    )  # such as a cached function, or a context
+    found = _inner(found) if callable(found) else found
     return [found] if isinstance(found, FunctionType) and _is_here(found) else []
 
 

@@ -24,7 +24,7 @@ class Part:
     name: str
     shows: str
     minutes: int
-    """On two idle cores, when last measured."""
+    """On two cores: measured for privacy and analysis, estimated for the others."""
     commands: tuple[tuple[str, ...], ...]
 
 
@@ -38,13 +38,13 @@ PARTS = (
     Part(
         "privacy",
         "laws and enumerations of every mechanism, view and rule; crashes of the client's store at every step",
-        0,
+        3,
         (pytest_on("campaign", "client", "bulk"),),
     ),
     Part(
         "analysis",
         "estimates, intervals, counts, plans and publications over many collections, engines and processors",
-        0,
+        8,
         (
             pytest_on(
                 "reports",
@@ -62,25 +62,25 @@ PARTS = (
     Part(
         "browser",
         "the browser client: 10,000 random campaigns, 10,000 damaged ones, a million reports per law, a crowd of pages",
-        0,
+        45,
         (pytest_on("browser_client"),),
     ),
     Part(
         "pages",
         "console and pages: both stores, two widths, keyboard, axe on every page, schemathesis on every form",
-        0,
+        10,
         (pytest_on("console", "pages", "jobs"),),
     ),
     Part(
         "commands",
         "interrupts at 79 moments, kills while publishing, the documentation in a browser, installing what was built",
-        0,
+        25,
         (pytest_on("cli", "documentation", "reproduction"),),
     ),
     Part(
         "collector",
         "kills, cut power, full disks, lost databases, hostile senders, overload, rolling upgrades, schemathesis in full",
-        0,
+        30,
         (
             pytest_on("collector", alone=True),
             ("tests/long_run.py", "--minutes", "5", "--reports", "500000"),
@@ -89,7 +89,7 @@ PARTS = (
     Part(
         "fuzzing",
         "everything that reads what strangers wrote, 20,000 times each; more with tests/fuzzing.py",
-        0,
+        10,
         (
             ("-m", "pip", "install", "--quiet", "--editable", ".[fuzz]"),
             ("tests/fuzzing.py", "all", "--runs", "20000"),
@@ -98,7 +98,7 @@ PARTS = (
     Part(
         "versions",
         "all quick tests with the lowest versions that pyproject.toml allows",
-        0,
+        10,
         (("tests/lowest_versions.py",),),
     ),
 )

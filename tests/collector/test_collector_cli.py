@@ -362,6 +362,8 @@ def test_told_twice_to_stop_it_stops_as_if_told_once(tmp_path: Path):
     """People press Ctrl-C again. What was being finished was cut then, and a traceback was in the log."""
     collector = start_collector(f"sqlite:///{tmp_path / 'lopub.db'}", "--console", "127.0.0.1:0")
     with socket.create_connection(("127.0.0.1", collector.port)) as unfinished:
+        unfinished.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert unfinished.recv(4096).startswith(b"HTTP/1.1 200")  # the collector has the connection
         unfinished.sendall(b"POST /campaigns/")
         collector.process.send_signal(signal.SIGINT)
         until = time.monotonic() + 60

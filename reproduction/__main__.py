@@ -102,6 +102,10 @@ def reproduce(
             as_json=as_json,
         )
         return
+    if unknown := sorted(set(what or ()) - set(EXPERIMENTS)):
+        raise typer.BadParameter(
+            f"unknown part {unknown[0]!r}; known parts: {', '.join(EXPERIMENTS)}"
+        )
     scale = QUICK if quick else FULL
     chosen = tables_there(data) if tables is None else [name.strip() for name in tables.split(",")]
     cells = cells_of(what or list(EXPERIMENTS), scale, chosen)

@@ -651,6 +651,11 @@ def test_a_run_names_its_page_for_programs(tmp_path: Path, monkeypatch: pytest.M
     assert json.loads(result.output)["page"] == str(tmp_path / "out" / "page.md")
 
 
+def test_an_unknown_part_is_wrong_usage_before_any_table_is_looked_for():
+    result = CliRunner().invoke(app, ["nonsense", "--data", "nowhere"])
+    assert result.exit_code == 2 and "unknown part 'nonsense'" in result.output
+
+
 def test_a_mistake_ends_in_one_sentence(tmp_path: Path):
     command = [sys.executable, "-m", "reproduction", "--page-only", "-o", str(tmp_path)]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)

@@ -5,13 +5,14 @@
 # make bench  figures; long
 # make docs   the documentation site, into build/site
 # make dist   sdist and wheel, built twice with the same bytes, into dist
+# make words  the translations: new texts are added without one, those that are gone are left out
 # make bundle the browser client, built into the Python package
 # make reproduction  the paper's evaluation, into docs; an hour, and needs the public tables (lopub data)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo check check-folder test test-full lint types unit bench reproduction golden bundle docs dist clean
+.PHONY: demo check check-folder test test-full lint types unit bench reproduction golden words bundle docs dist clean
 
 $(VENV)/.ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -84,6 +85,9 @@ reproduction: $(VENV)/.dev
 
 golden: $(VENV)/.dev
 	$(BIN)/python tests/golden/make_vectors.py
+
+words: $(VENV)/.dev
+	$(BIN)/python tests/catalogues.py
 
 bundle: clients/js/node_modules/.ready
 	npm run build --prefix clients/js

@@ -2,7 +2,7 @@
 
 `python benchmarks/alarms.py [DESIGN …] [--campaigns C] [--reports N …]` writes benchmarks/results/alarms.csv: power is the share
 of campaigns in which any alarm came, notices apart; share 0 are honest campaigns, so that what comes there is false. What is
-measured replaces its rows and leaves the others; `page` only puts the table's figures into docs/operating.md.
+measured replaces its rows and leaves the others; `page` only puts the table's figures into docs/threats.md.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from lopub.planning.alarms import alarms_of
 from poisoning import aimed_output
 
 RESULTS = Path(__file__).parent / "results" / "alarms.csv"
-PAGE = Path(__file__).parent.parent / "docs" / "operating.md"
+PAGE = Path(__file__).parent.parent / "docs" / "threats.md"
 BEGIN, END = "<!-- made by benchmarks/alarms.py -->", "<!-- end of alarms -->"
 SHARES = (0.01, 0.02, 0.05)
 LISTED = Listed.of(

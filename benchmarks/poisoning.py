@@ -1,7 +1,7 @@
 """What fake reports move in practice: the made-up alumni, every mechanism, fakes that choose their outputs and views.
 
 `python benchmarks/poisoning.py` writes results/poisoning.csv; with `page` it only puts that table's figures into
-docs/operating.md. An attack lifts the rarest cell, or sinks the most frequent one.
+docs/threats.md. An attack lifts the rarest cell, or sinks the most frequent one.
 Every fake has the view in which it weighs most, and says for (against) the cell either what the linear estimate rewards most, or
 that one candidate and nothing besides; the worse of the two counts. A shift is the estimate with fakes less the one without, in
 the direction of the attack. `bound` holds whatever the honest reports say, `mean_bound` on average over their noise; `liars`
@@ -46,7 +46,7 @@ SHARES = (0.001, 0.01, 0.05)
 METHODS = ("moments", "em", "shrunk")
 CLIQUES = (("income",), ("education", "income"))
 RESULTS = Path(__file__).parent / "results" / "poisoning.csv"
-PAGE = Path(__file__).parent.parent / "docs" / "operating.md"
+PAGE = Path(__file__).parent.parent / "docs" / "threats.md"
 BEGIN, END = "<!-- made by benchmarks/poisoning.py -->", "<!-- end -->"
 FIELDS = (
     *(
@@ -273,7 +273,7 @@ def lying(people: Dataset, clique: Clique, cell: tuple[int, ...], up: bool, n: i
 
 
 def page_table() -> str:
-    """The rows of docs/operating.md: one percent of fakes that lift a cell, from the csv alone."""
+    """The rows of docs/threats.md: one percent of fakes that lift a cell, from the csv alone."""
     with open(RESULTS, newline="") as file:
         rows = [
             row

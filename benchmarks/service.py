@@ -1,25 +1,25 @@
-"""How many reports a second a collector keeps: both stores, fifty a request and one, the load beside it on the same cores.
+"""How many reports per second a service keeps: direct and through nginx, beside slow senders, in a flood.
 
-`python benchmarks/service.py [--seconds S]` starts `lopub serve` as its own process and a load generator as another, and writes
-benchmarks/results/service.csv. The machine's own rate of one-row durable commits stands beside the figures: on a slow disk
-it is what bounds them. PostgreSQL's programs are looked for in the usual places; without them only SQLite is measured.
+`python benchmarks/service.py [--seconds S] [--rounds N] [--flood S] [--slow N] [--before DIRECTORY]` writes
+benchmarks/results/service.csv. The collector runs on the first core; nginx and all senders on the
+second. PostgreSQL runs where the system puts it. nginx is that of the tests, without TLS, because
+senders in Python would spend more time on it than nginx. `--before` names a checkout of older code
+(`git worktree add DIRECTORY 63d7e61`), whose peak is measured in the same run, without nginx.
 """
 
 import argparse
-import asyncio
 import csv
 import multiprocessing
 import os
-import statistics
+import re
+import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias, cast
-
-import uvloop
+from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -33,193 +33,231 @@ from lopub import (
     Terms,
     make_campaign,
 )
-from lopub.campaign.report import FRAMED_TYPE, Report, framed
-from lopub.collector.campaigns import open_campaign
+from lopub.collector.campaigns import find_campaign, tally
 from lopub.collector.database import store_at
-from lopub.collector.store import StoredReport, Submission
-from servers import (
-    Running,
-    postgres_programs,
-    running_collector,
-    running_postgres,
-)  # tests/servers.py
+from proxies import Nginx, running_nginx  # these four: tests
+from sender_load import Load, Sent, flood, send_steadily
+from servers import Postgres, postgres_cluster, postgres_programs
+from slow_senders import slow_senders
 
 RESULTS = Path(__file__).parent / "results" / "service.csv"
-SENDERS = {1: 128, 50: 16}
+ROOT = Path(__file__).parent.parent
+COLLECTOR_CORE, SENDERS_CORE = 0, 1
+SENDERS = {1: 128, 100: 16}
 """Senders at a time, by the number of reports in a request."""
-Answers: TypeAlias = "multiprocessing.Queue[list[float]]"
+N_QUESTIONS = 15
+BEFORE = "before, direct"
+FLOOD = 3
+"""How many times the peak a flood is."""
 
 
 def campaign() -> Campaign:
-    """Fifteen questions with 4 to 18 answers each: reports of some forty bytes."""
-    questions = tuple(IntegerRange(name=f"q{i}", minimum=0, maximum=3 + i) for i in range(15))
-    return make_campaign(Domain(questions), Terms(name="load"), CampaignRequest(epsilon=4))
+    """Return a campaign of fifteen questions with 4 to 18 answers each: reports of some forty bytes."""
+    questions = (IntegerRange(name=f"q{i}", minimum=0, maximum=3 + i) for i in range(N_QUESTIONS))
+    return make_campaign(Domain(tuple(questions)), Terms(name="load"), CampaignRequest(epsilon=4))
 
 
-def request_bytes(target: Campaign, template: bytes, per_request: int) -> bytes:
-    """A whole HTTP request with new report ids."""
-    reports = [template[:9] + os.urandom(16) + template[25:] for _ in range(per_request)]
-    body = framed(reports)
-    line = f"POST /campaigns/{target.id}/reports HTTP/1.1"
-    head = [line, "Host: x", f"Content-Type: {FRAMED_TYPE}", f"Content-Length: {len(body)}", "", ""]
-    return "\r\n".join(head).encode() + body
+@dataclass
+class Served:
+    """A collector's process on a database in which a campaign is open."""
 
-
-class Sender(asyncio.Protocol):
-    """One sender: the next request when the last one was answered."""
-
-    def __init__(
-        self,
-        requests: Iterator[bytes],
-        until: float,
-        times: list[float],
-        done: "asyncio.Future[None]",
-    ) -> None:
-        self._requests, self._until, self._times, self._done = requests, until, times, done
-        self._answer = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
-        self._send()
-
-    def _send(self) -> None:
-        self._started = time.perf_counter()
-        self._transport.write(next(self._requests))
-
-    def data_received(self, data: bytes) -> None:
-        self._answer += data
-        if not self._answer.endswith(b"}"):
-            return
-        now = time.perf_counter()
-        if not self._answer.startswith(b"HTTP/1.1 200") or not self._answer.endswith(
-            b'"refused": []}'
-        ):
-            self._done.set_exception(RuntimeError(self._answer.decode()))
-        self._answer = b""
-        self._times.append(now - self._started)
-        if now < self._until:
-            self._send()
-        elif not self._done.done():
-            self._transport.close()
-            self._done.set_result(None)
-
-
-async def senders(
-    port: int, requests: Iterator[bytes], seconds: float, n_senders: int
-) -> list[float]:
-    """The times that all requests of all senders took."""
-    loop, times, until = asyncio.get_running_loop(), list[float](), time.perf_counter() + seconds
-    done = [loop.create_future() for _ in range(n_senders)]
-    for future in done:
-        await loop.create_connection(
-            lambda future=future: Sender(requests, until, times, future), "127.0.0.1", port
-        )
-    await asyncio.gather(*done)
-    return times
-
-
-def load(
-    port: int, target: bytes, template: bytes, per_request: int, seconds: float, answer: Answers
-) -> None:
-    """The load generator's process: the times that its requests took."""
-    found = Campaign.from_bytes(target)
-    fresh = iter(lambda: request_bytes(found, template, per_request), b"")
-    answer.put(uvloop.run(senders(port, fresh, seconds, SENDERS[per_request])))
-
-
-def measured(
-    running: Running, target: Campaign, per_request: int, seconds: float
-) -> dict[str, float]:
-    """Reports a second, and the quantiles of the time that a request took, in milliseconds."""
-    record = {f"q{i}": 0 for i in range(15)}
-    template = Client(target, store=MemoryStore()).encode(record).to_bytes()
-    context = multiprocessing.get_context("spawn")
-    answer: Answers = context.Queue()
-    arguments = (running.port, target.canonical_bytes, template, per_request, seconds, answer)
-    process = context.Process(target=load, args=arguments)
-    process.start()
-    times = answer.get(timeout=seconds + 60)
-    process.join()
-    cuts = statistics.quantiles(times, n=100)
-    return {
-        "reports_per_second": len(times) * per_request / seconds,
-        "p50_ms": 1000 * cuts[49],
-        "p99_ms": 1000 * cuts[98],
-    }
-
-
-def one_row_commits(address: str, target: Campaign, seconds: float) -> float:
-    """Durable commits of one report each, a second, without any HTTP."""
-    store = store_at(address)
-    entry, _ = open_campaign(store, target)
-    template = Report.from_bytes(
-        Client(target, store=MemoryStore()).encode({f"q{i}": 0 for i in range(15)}).to_bytes(),
-        target,
-    )
-    n, until = 0, time.perf_counter() + seconds
-    while time.perf_counter() < until:
-        store.write(
-            [
-                Submission(
-                    entry.number,
-                    [
-                        StoredReport(
-                            entry.number,
-                            os.urandom(32),
-                            template.slot,
-                            template.mask + template.payload,
-                        )
-                    ],
-                )
-            ]
-        )
-        n += 1
-    store.close()
-    return n / seconds
+    process: subprocess.Popen[str]
+    port: int
+    database: str
 
 
 @contextmanager
-def addresses() -> Iterator[list[tuple[str, str]]]:
-    """The databases to measure, by the kind of their store."""
+def served(database: str, target: Campaign, source: Path = ROOT) -> Iterator[Served]:
+    """Open a campaign with the code of a checkout, and run its collector on a core of its own."""
+    environment = os.environ | {"PYTHONPATH": str(source / "src")}
+    lopub = ["taskset", "-c", str(COLLECTOR_CORE), sys.executable, "-m", "lopub"]
     with tempfile.TemporaryDirectory() as directory:
-        found = [("sqlite", f"sqlite:///{directory}/lopub.db")]
-        if postgres_programs() is None:
-            yield found
-            return
-        with running_postgres() as address:
-            yield [*found, ("postgresql", address)]
+        file = Path(directory) / "campaign.json"
+        file.write_bytes(target.canonical_bytes)
+        opening = [*lopub, "collect", "open", str(file), "--database", database]
+        subprocess.run(opening, env=environment, check=True, capture_output=True)
+    alone = ["--alone"] if source == ROOT else ["--console", ""]
+    command = [*lopub, "serve", "--database", database, "--port", "0", *alone]
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        assert process.stdout is not None
+        while not (
+            found := re.search(
+                r"listening on http://[\d.]+:(\d+)", line := process.stdout.readline()
+            )
+        ):
+            assert line, "lopub serve did not start"
+        yield Served(process, int(found[1]), database)
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def peak_megabytes(*processes: int) -> float:
+    """Return the most memory that these processes and their children have held."""
+    found = 0
+    for process in processes:
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+        for each in (process, *children):
+            status = Path(f"/proc/{each}/status").read_text()
+            found += int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])  # type: ignore[index]
+    return found / 1000
+
+
+def sent_by(function: object, *arguments: object) -> Sent:
+    """Run senders in a process of their own, on their core."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1, os.sched_setaffinity, (0, {SENDERS_CORE})) as pool:
+        return pool.apply(function, arguments)  # type: ignore[arg-type]
+
+
+class Measurements:
+    """Figures of one store, as rows of the table."""
+
+    def __init__(self, store: str, seconds: float, n_rounds: int) -> None:
+        self.store, self.seconds, self.n_rounds = store, seconds, n_rounds
+        self.rows: list[dict[str, object]] = []
+        self.target = campaign()
+        record = {f"q{i}": 0 for i in range(N_QUESTIONS)}
+        self._template = Client(self.target, store=MemoryStore()).encode(record).to_bytes()
+
+    def note(self, setting: str, per_request: int, **figures: float) -> None:
+        """Keep and print figures."""
+        for figure, value in figures.items():
+            row = (
+                self.store,
+                setting,
+                per_request,
+                figure,
+                f"{value:.4g}" if value < 100 else f"{value:.0f}",
+            )
+            self.rows.append(dict(zip(COLUMNS, row, strict=True)))
+            print(*row, flush=True)
+
+    def load(self, port: int, per_request: int, n: int | None = None) -> Load:
+        """Return what senders need to know."""
+        n_senders = SENDERS[per_request] if n is None else n
+        return Load(port, self.target.id, self._template, per_request, n_senders)
+
+    def peaks(self, ports: dict[str, int], per_request: int) -> dict[str, float]:
+        """Return the reports per second of each setting: medians of rounds in which they take turns."""
+        rounds: dict[str, list[Sent]] = {setting: [] for setting in ports}
+        for _ in range(self.n_rounds):
+            for setting, port in ports.items():
+                sent = sent_by(send_steadily, self.load(port, per_request), self.seconds)
+                rounds[setting].append(sent)
+        for setting, all_sent in rounds.items():
+            self.note(
+                setting,
+                per_request,
+                reports_per_second=median(sent.accepted / self.seconds for sent in all_sent),
+                p50_ms=median(sent.milliseconds(50) for sent in all_sent),
+                p99_ms=median(sent.milliseconds(99) for sent in all_sent),
+            )
+        rates = {
+            setting: median(sent.accepted / self.seconds for sent in all_sent)
+            for setting, all_sent in rounds.items()
+        }
+        for setting in rates if BEFORE in rates else ():
+            self.note(setting, per_request, share_of_before=rates[setting] / rates[BEFORE])
+        return rates
+
+    def beside_slow_senders(self, nginx: Nginx, n: int, undisturbed: float) -> None:
+        """Measure honest senders beside as many slow heads, and slow bodies."""
+        path = f"/campaigns/{self.target.id}/reports"
+        with slow_senders(nginx.port, path, heads=n, bodies=n) as slow:
+            os.sched_setaffinity(slow.pid, {SENDERS_CORE})
+            sent = sent_by(send_steadily, self.load(nginx.port, 1), self.seconds)
+        share = sent.accepted / self.seconds / undisturbed
+        self.note(
+            f"beside {n} slow heads and {n} slow bodies",
+            1,
+            share_of_undisturbed=share,
+            given_up=sent.given_up,
+            nginx_mb=peak_megabytes(nginx.process.pid),
+        )
+
+    def in_a_flood(self, nginx: Nginx, service: Served, peak: float, seconds: float) -> None:
+        """Measure a flood of three times the peak, and how soon it is forgotten."""
+        before = self._stored(service.database)
+        rate = FLOOD * peak / 100
+        sent = sent_by(flood, self.load(nginx.port, 100), rate, seconds)
+        stored = self._stored(service.database) - before
+        self.note(
+            f"a flood of {FLOOD} times the peak, {seconds:.0f} s",
+            100,
+            share_of_peak=sent.accepted_in_flood / seconds / peak,
+            offered_share=sent.offered / seconds / peak,
+            honest_given_up=sent.given_up,
+            acknowledged_and_lost=max(0, sent.accepted - stored),
+            seconds_to_normal=sent.seconds_to_normal,
+            collector_mb=peak_megabytes(service.process.pid),
+            nginx_mb=peak_megabytes(nginx.process.pid),
+        )
+
+    def _stored(self, database: str) -> int:
+        store = store_at(database)
+        try:
+            return tally(store, find_campaign(store, self.target.id)).n_reports
+        finally:
+            store.close()
+
+
+COLUMNS = ("store", "setting", "reports_per_request", "figure", "value")
+
+
+def measure(kind: str, databases: Iterator[str], arguments: argparse.Namespace) -> Measurements:
+    """Return all figures of a kind of store."""
+    found = Measurements(kind, arguments.seconds, arguments.rounds)
+    prefix = ("taskset", "-c", str(SENDERS_CORE))
+    with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
+        service = stack.enter_context(served(next(databases), found.target))
+        nginx = stack.enter_context(
+            running_nginx(Path(directory), service.port, prefix=prefix, tls=False)
+        )
+        ports = {"direct": service.port, "through nginx": nginx.port}
+        if arguments.before:
+            old = served(next(databases), found.target, arguments.before)
+            ports[BEFORE] = stack.enter_context(old).port
+        one, hundred = (found.peaks(ports, per_request) for per_request in SENDERS)
+        found.beside_slow_senders(nginx, arguments.slow, one["through nginx"])
+        found.in_a_flood(nginx, service, hundred["through nginx"], arguments.flood)
+    return found
+
+
+def databases_of(cluster: Postgres | None) -> Iterator[str]:
+    """Yield addresses of new databases, SQLite's unless there is a cluster."""
+    with tempfile.TemporaryDirectory() as directory:
+        number = 0
+        while True:
+            number += 1
+            yield cluster.new_database() if cluster else f"sqlite:///{directory}/{number}.db"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=15)
-    seconds = parser.parse_args().seconds
-    target, rows = campaign(), []
-    with addresses() as databases:
-        for kind, address in databases:
-            commits = one_row_commits(address, target, min(seconds, 5))
-            with running_collector(address) as running:
-                for per_request in (50, 1):
-                    figures = measured(running, target, per_request, seconds)
-                    needed = (
-                        min(9000, 40 * commits) if per_request == 50 else min(2700, 12 * commits)
-                    )
-                    row = {
-                        "store": kind,
-                        "reports_per_request": per_request,
-                        **figures,
-                        "needed": needed,
-                    }
-                    row["one_row_commits_per_second"] = commits
-                    rows.append(
-                        {
-                            key: round(value, 1) if isinstance(value, float) else value
-                            for key, value in row.items()
-                        }
-                    )
-                    print(rows[-1])
+    """Measure, and write the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--seconds", type=float, default=15, help="of every measurement of a rate")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="of these, of which medians are taken"
+    )
+    parser.add_argument("--flood", type=float, default=60, help="seconds of the flood")
+    parser.add_argument("--slow", type=int, default=1500, help="slow heads, and as many bodies")
+    parser.add_argument("--store", choices=["sqlite", "postgresql"], help="the other is left out")
+    parser.add_argument("--before", type=Path, help="a checkout of older code")
+    arguments = parser.parse_args()
+    rows = []
+    if arguments.store in (None, "sqlite"):
+        rows += measure("sqlite", databases_of(None), arguments).rows
+    if arguments.store in (None, "postgresql") and postgres_programs() is not None:
+        with postgres_cluster(syncs=True) as cluster:
+            rows += measure("postgresql", databases_of(cluster), arguments).rows
     with RESULTS.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 

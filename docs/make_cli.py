@@ -24,7 +24,7 @@ def commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 def parameters(command: Any) -> Iterator[str]:
     for parameter in command.params:
-        if parameter.name == "help":
+        if parameter.name == "help" or getattr(parameter, "hidden", False):
             continue
         names = ", ".join(
             f"`{option}`"
@@ -37,7 +37,7 @@ def parameters(command: Any) -> Iterator[str]:
         stated = isinstance(parameter.default, int | str | Path) and not isinstance(
             parameter.default, bool
         )
-        tail = f" Default: `{parameter.default}`." if stated else ""
+        tail = f" Default: `{parameter.default}`." if stated and parameter.default != "" else ""
         yield f"- {shown}{value}: {options_as_code(getattr(parameter, 'help', '') or '')}{tail}"
 
 

@@ -1,4 +1,4 @@
-"""Fake reports of every kind that docs/operating.md names, and campaigns to send them to."""
+"""Fake reports of every kind that docs/threats.md names, and campaigns to send them to."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,8 +18,11 @@ import numpy as np
 
 from lopub import Campaign, CampaignRequest, Domain, IntegerRange, Terms, make_campaign
 from lopub.campaign.report import FRAMED_TYPE, unframed
-from lopub.collector.campaigns import find_campaign, open_campaign, tally
+from lopub.collector.campaigns import Entry, find_campaign, open_campaign, tally
 from lopub.collector.database import store_at
+from lopub.collector.store import ReportStore, today
+from lopub.collector.submissions import Submission
+from lopub.errors import CampaignClosed
 from lopub.reports.batch import ReportBatch
 from lopub.reports.batch.report_files import framed_bytes
 from lopub.reports.dataset import Dataset
@@ -37,10 +40,10 @@ def campaign(name: str = "load") -> Campaign:
 
 
 def population(target: Campaign, n: int, *, seed: int) -> ReportBatch:
-    """The reports of so many made-up people."""
+    """The reports of so many made-up people, made today."""
     rng = np.random.default_rng(seed)
     codes = np.column_stack([rng.integers(0, size, n) for size in target.domain.sizes])
-    return simulate(Dataset(target.domain, codes), target, seed=seed)
+    return simulate(Dataset(target.domain, codes), target, seed=seed, slot=today())
 
 
 def bodies_of(batch: ReportBatch, per_request: int = PER_REQUEST) -> list[bytes]:
@@ -121,6 +124,20 @@ def _fresh(connection: socket.socket) -> bytes:
     return data
 
 
+def withdraw(store: ReportStore, entry: Entry, hashed_id: bytes) -> bool:
+    """Withdraw a report by the hash of its id, as a collector does; whether the store had it until then."""
+    written = store.write([Submission(entry.number, [], withdrawn=[hashed_id])])
+    if written.outcomes[0].closed:
+        raise CampaignClosed("the campaign is closed")
+    return written.n_withdrawn == 1
+
+
+def set_day(store: ReportStore, day: int) -> None:
+    """Have both clocks of a store show this day: the collector's and the database's."""
+    store.today = lambda: day
+    store.day_there = lambda connection: day  # type: ignore[method-assign]
+
+
 class Uploaders:
     """Threads that send each body until it is acknowledged: always the same bytes, on connections that are kept.
 
@@ -128,14 +145,24 @@ class Uploaders:
     """
 
     def __init__(
-        self, port: int, target: Campaign, bodies: Sequence[bytes], *, n: int = N_UPLOADERS
+        self,
+        port: int,
+        target: Campaign,
+        bodies: Sequence[bytes],
+        *,
+        n: int = N_UPLOADERS,
+        connect: Callable[[], socket.socket] | None = None,
+        later: Sequence[int] = (503, 507),
     ) -> None:
+        """connect: how to reach a collector other than at the port. later: answers after which
+        the same is sent again."""
         self.acknowledged: list[int] = []
         """Places of the bodies that were answered with 200 and nothing refused."""
         self.statuses: Counter[int] = Counter()
         self.faults: list[bytes] = []
         """Answers that should not have come."""
         self.port, self._target, self._bodies = port, target, bodies
+        self._connect, self._later = connect or self._to_port, later
         self._places, self._over, self._lock = (
             iter(range(len(bodies))),
             threading.Event(),
@@ -187,9 +214,7 @@ class Uploaders:
             request = request_of(self._target, self._bodies[place])
             while not self._over.is_set():
                 try:
-                    connection = connection or socket.create_connection(
-                        ("127.0.0.1", self.port), timeout=60
-                    )
+                    connection = connection or self._connect()
                     connection.sendall(request)
                     status, answer = answer_from(connection)
                 except OSError:
@@ -201,13 +226,16 @@ class Uploaders:
                 time.sleep(0.02)
         _closed(connection)
 
+    def _to_port(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+
     def _is_settled(self, place: int, status: int, answer: bytes) -> bool:
         """Whether there is nothing left to do for a body."""
         self.statuses[status] += 1
-        if status == 200 and answer.endswith(b'"refused": []}'):
+        if status == 200 and answer.endswith(b'"refused":[]}'):
             self.acknowledged.append(place)
             return True
-        if status not in (503, 507):
+        if status not in self._later:
             self.faults.append(answer)
             return True
         return False

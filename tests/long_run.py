@@ -23,17 +23,17 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import load
 from lopub import Campaign, CampaignRequest, Terms, make_campaign
 from lopub.campaign.report import JSON_TYPE, Report, base64url, framed, unframed
-from lopub.collector.campaigns import close_campaign, find_campaign, open_campaign, tally
+from lopub.collector.campaigns import find_campaign, open_campaign, tally
 from lopub.collector.database import store_at
-from lopub.collector.rows import reports
-from lopub.collector.store import Submission
+from lopub.collector.rows import campaigns, reports
+from lopub.collector.submissions import Submission
 from lopub.collector.wire import row_of
 from servers import Running, running_collector
 
@@ -129,26 +129,26 @@ class Traffic:
         for place, report in enumerate(singles):
             self._one(report, as_json=place % 2 == 0)
         self.n_sent += load.PER_REQUEST * len(bodies) + len(singles)
-        self._post("reports", b"nonsense", load.FRAMED_TYPE, 200)
+        self._post("reports", b"nonsense", load.FRAMED_TYPE, 422)
         self.n_refused += 1
         for report in [*unframed(bodies[0])][:N_WITHDRAWN]:
             self._post(
                 "withdrawals", f'{{"id": "{base64url(report[9:25])}"}}'.encode(), JSON_TYPE, 204
             )
             self.withdrawn.add(hashlib.sha256(report[9:25]).digest())
-            self._one(report)  # which is refused, and counted as such
+            self._one(report, status=422)  # which is refused, and counted as such
             self.n_refused += 1
         for path in ("/", "/ready", f"/campaigns/{CAMPAIGN.id}", "/nowhere"):
             self.collector.ask("GET", path)
 
-    def _one(self, report: bytes, *, as_json: bool = False) -> None:
+    def _one(self, report: bytes, *, as_json: bool = False, status: int = 200) -> None:
         """On a connection of its own, as people come."""
         if as_json:
             self._post(
-                "reports", Report.from_bytes(report, CAMPAIGN).to_json().encode(), JSON_TYPE, 200
+                "reports", Report.from_bytes(report, CAMPAIGN).to_json().encode(), JSON_TYPE, status
             )
         else:
-            self._post("reports", framed([report]), load.FRAMED_TYPE, 200)
+            self._post("reports", framed([report]), load.FRAMED_TYPE, status)
 
     def _post(self, what: str, body: bytes, media_type: str, expected: int) -> None:
         for _ in range(100):
@@ -171,7 +171,6 @@ def overdue_campaign(database: str, number: int) -> Campaign:
     batch = load.population(target, N_OVERDUE, seed=number)
     store = store_at(database)
     try:
-        real = store.today
         entry, _ = open_campaign(store, target)
         store.write(
             [
@@ -180,8 +179,9 @@ def overdue_campaign(database: str, number: int) -> Campaign:
                 )
             ]
         )
-        store.today = lambda: real() - 10
-        close_campaign(store, target.id)
+        with store.writing() as connection:
+            this = campaigns.c.number == entry.number
+            connection.execute(update(campaigns).where(this).values(closed=store.today() - 10))
     finally:
         store.close()
     return target

@@ -15,6 +15,8 @@ from lopub import (
     Terms,
     make_campaign,
 )
+from lopub.collector.database import store_at
+from lopub.collector.tokens import new_token
 
 DOMAIN = Domain(
     (Boolean(name="smoker"), Categorical(name="colour", values=("red", "green", "blue")))
@@ -57,3 +59,12 @@ def with_another_id(report: bytes, number: int) -> bytes:
 
 def twin(report: bytes, target: Campaign) -> str:
     return Report.from_bytes(report, target).to_json()
+
+
+def token(database: str, scope: str = "read") -> str:
+    """A new token of a database."""
+    store = store_at(database)
+    try:
+        return new_token(store, scope=scope, days=1)
+    finally:
+        store.close()

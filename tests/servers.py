@@ -125,15 +125,15 @@ def start_collector(
         address,
         "--port",
         "0",
+        "--alone",
         *options,
     ]
-    alone = {"LOPUB_CONSOLE": ""}
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, **alone, **(environment or {})},
+        env={**os.environ, **(environment or {})},
     )
     assert process.stdout is not None and process.stderr is not None
     line = process.stdout.readline()

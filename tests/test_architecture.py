@@ -32,8 +32,8 @@ PLAN = [
     "publication",
     "evaluation",
     "collector",
-    "console",
     "jobs",
+    "console",
     "cli",
 ]
 """In import order. `client` stands above the NumPy line with what it needs; nothing below it imports `client` but the command

@@ -26,8 +26,9 @@ quotes an answer. One about a record can still tell something about it: a questi
 to another. Such a message is for the person who answers, and belongs in no log.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import wraps
@@ -41,8 +42,29 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True)
+class Message:
+    """A sentence for people: a template, which a translation is looked up by, and what its blanks stand for.
+
+    >>> str(Message("there is no job {number}", {"number": 7}))
+    'there is no job 7'
+    """
+
+    template: str
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    """Names, figures, or other messages. Without any, the template is the sentence, braces and all."""
+
+    def __str__(self) -> str:
+        return self.template.format_map(self.parameters) if self.parameters else self.template
+
+
 class LopubError(Exception):
-    """Anything that LoPub raises on purpose."""
+    """Anything that LoPub raises on purpose. It keeps its message's template, so that pages can say it in another language."""
+
+    def __init__(self, template: str, /, **parameters: object) -> None:
+        """template: a sentence with a blank, as in "there is no job {number}", for each of the parameters."""
+        self.message = Message(template, parameters)
+        super().__init__(str(self.message))
 
 
 class CampaignRefusal(StrEnum):

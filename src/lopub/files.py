@@ -32,7 +32,7 @@ def whole_file(path: Path, *, force: bool = False, mode: int = 0o666) -> Iterato
             if not force and path.exists():
                 raise exists(path)
             os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
-            with _claimed(part):
+            with claimed(part):
                 _sweep(part)
                 yield part
                 sync(part)
@@ -57,7 +57,7 @@ def whole_directory(path: Path, *, mark: str, force: bool = False) -> Iterator[P
         with _told_of(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             part.mkdir()
-            with _claimed(part):
+            with claimed(part):
                 _sweep(part)
                 yield part
                 _sync_all(part)
@@ -86,7 +86,7 @@ def _told_of(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _claimed(part: Path) -> Iterator[None]:
+def claimed(part: Path) -> Iterator[None]:
     """Until a part has its name, others can see that somebody needs it. The system lets go where a process is killed."""
     descriptor = os.open(part, os.O_RDONLY)
     try:

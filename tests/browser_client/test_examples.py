@@ -13,7 +13,7 @@ from javascript import FOLDER, ROOT, SHIPPED, needs_node, node
 from lopub import Client, MemoryStore
 from lopub.errors import DomainError
 
-pytest.importorskip("fastapi")
+pytest.importorskip("starlette")
 
 import load
 from servers import Running, running_collector

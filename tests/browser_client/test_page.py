@@ -17,7 +17,7 @@ from lopub.campaign.report import FRAMED_TYPE, Report, framed
 from lopub.campaign.views import Sample
 from lopub.pages.contribution import assets, contribution_page, hosted_files
 
-pytest.importorskip("fastapi")
+pytest.importorskip("starlette")
 
 import load
 from servers import Running, running_collector

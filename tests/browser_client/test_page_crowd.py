@@ -18,13 +18,13 @@ from test_collector_cli import lopub
 from lopub import Campaign
 from lopub.campaign.report import framed
 from lopub.campaign.views import AllAttributes
-from lopub.collector.campaigns import find_campaign, tally, withdraw
+from lopub.collector.campaigns import find_campaign, tally
 from lopub.collector.database import store_at
 
-pytest.importorskip("fastapi")
+pytest.importorskip("starlette")
 
 import load
-from load import note_figures
+from load import note_figures, withdraw
 from servers import running_collector
 from tiers import FULL
 

@@ -228,7 +228,7 @@ def test_every_command_has_help_with_an_example():
 
 def test_commands_are_there_before_anything_is_loaded_that_takes_long():
     """numba alone would double the time that a short command takes."""
-    heavy = "{'llvmlite', 'matplotlib', 'numba', 'scipy', 'sklearn'}"
+    heavy = "{'babel', 'llvmlite', 'matplotlib', 'numba', 'scipy', 'sklearn'}"
     code = f"import sys; from lopub.cli import app; print(*{heavy} & set(sys.modules))"
     assert (
         subprocess.run(

@@ -15,10 +15,11 @@ import pytest
 
 import fakes
 from load import note_figures
+from lopub.collector.campaigns import close_campaign
 from lopub.collector.database import store_at
-from lopub.collector.queue import QueuedJob, State, ask, find_job, jobs_of
 from lopub.collector.store import ReportStore
-from lopub.jobs.results import place_of
+from lopub.jobs.queue import QueuedJob, State, ask, find_job, jobs_of
+from lopub.jobs.result_files import place_of
 
 pytestmark = pytest.mark.full
 N_MOMENTS = int(os.environ.get("LOPUB_MOMENTS", "100"))
@@ -152,7 +153,7 @@ def worker(files: Path, limit: Limit | None = None) -> subprocess.Popen[bytes]:
 def done_calmly(store: ReportStore, files: Path) -> QueuedJob:
     """Whatever waits, done by a worker that nothing happens to; the newest."""
     process = worker(files)
-    newest = ended(store, ask(store, "export", CAMPAIGN.id))
+    newest = ended(store, ask(store, "publish", CAMPAIGN.id))
     process.terminate()
     assert process.wait(MOST_SECONDS) == 0
     return newest
@@ -160,6 +161,7 @@ def done_calmly(store: ReportStore, files: Path) -> QueuedJob:
 
 def test_a_worker_leaves_whole_results_of_jobs_or_none(files: Path, store: ReportStore):
     rng = random.Random("jobs" + SEED)
+    close_campaign(store, CAMPAIGN.id)
     started, first = time.monotonic(), done_calmly(store, files)
     seconds, whole = time.monotonic() - started, results(place_of(files / "jobs", first), "*")
     assert first.state is State.DONE and whole
@@ -167,13 +169,13 @@ def test_a_worker_leaves_whole_results_of_jobs_or_none(files: Path, store: Repor
         *(len(content) for content in whole.values()), (files / "lopub.db").stat().st_size
     )
     for moment in range(N_MOMENTS):
-        ask(store, "export", CAMPAIGN.id)
+        ask(store, "publish", CAMPAIGN.id)
         process = worker(files, limit_of(moment % 4, rng, largest))
         time.sleep(rng.uniform(0.1, 1.1) * seconds)
         process.send_signal(signal.SIGINT if moment % 4 == 1 else signal.SIGKILL)
         process.wait(MOST_SECONDS)
     done_calmly(store, files)
-    found = jobs_of(store, CAMPAIGN.id, kind="export", most=10 * N_MOMENTS)
+    found = jobs_of(store, CAMPAIGN.id, kind="publish", most=10 * N_MOMENTS)
     for job in found:
         assert job.state in (State.DONE, State.FAILED)
         assert results(place_of(files / "jobs", job), "*") == (

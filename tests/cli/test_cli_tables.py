@@ -4,6 +4,7 @@ import gzip
 import json
 import resource
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -269,6 +270,27 @@ def test_encode_with_a_seed_is_simulate_with_that_seed(table: Path, campaign: Pa
     loaded = Campaign.load(campaign)
     simulate(Dataset.load(table, loaded.domain), loaded, seed=7).save(table.with_name("own.bin"))
     assert table.with_name("reports.bin").read_bytes() == table.with_name("own.bin").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("given", "slot"),
+    [((), 0), (("--day", "2026-11-18"), 20_775), (("--day", "today"), None)],
+    ids=["none", "a day", "today"],
+)
+def test_encode_writes_the_day_that_is_given(
+    table: Path, campaign: Path, given: tuple[str, ...], slot: int | None
+) -> None:
+    """Without one, no clock decides: the same seed gives the same bytes tomorrow."""
+    done(lopub("encode", campaign, table, "-o", table.with_name("r.parquet"), *given))
+    days = set(ReportBatch.load(table.with_name("r.parquet")).slots.tolist())
+    today = int(time.time() // 86_400)
+    assert days <= ({today - 1, today} if slot is None else {slot}) and len(days) == 1
+
+
+def test_encode_refuses_a_day_that_is_none(table: Path, campaign: Path) -> None:
+    refused = lopub("encode", campaign, table, "-o", table.with_name("r.bin"), "--day", "soon")
+    assert refused.returncode == 1
+    assert "--day must be a day such as 2026-11-18, or today, got 'soon'" in refused.stderr
 
 
 def test_encode_without_a_seed_gives_other_bytes_every_time(table: Path, campaign: Path) -> None:

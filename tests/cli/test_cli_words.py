@@ -14,6 +14,7 @@ COMMANDS = all_commands()
 WITHOUT_JSON = {
     "demo": "tells a story to a person, and its files are there to be read by programs",
     "serve": "runs until it is stopped; its log and its HTTP interface are for programs",
+    "console": "runs until it is stopped; its log is for programs",
     "worker": "runs until it is stopped; its log, and the jobs in the database, are for programs",
 }
 ALIKE = {"--json", "--force", "--domain", "--margin", "--grace-days"}

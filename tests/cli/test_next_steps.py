@@ -9,7 +9,7 @@ from commands import done, in_a_process, lopub
 import people
 from lopub.campaign.budget import SUGGESTED_EPSILON
 from lopub.cli.next_steps import PLAN
-from lopub.collector.keeping import EPSILON, PEOPLE
+from lopub.collector.drafts import EPSILON, PEOPLE
 from lopub.questionnaire.draft_template import template
 
 STAGES = {

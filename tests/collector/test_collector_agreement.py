@@ -20,9 +20,9 @@ from lopub import (
     make_campaign,
 )
 from lopub.campaign.report import FRAMED_TYPE, JSON_TYPE, framed, unframed
+from lopub.collector.batches import batch_of
 from lopub.collector.campaigns import find_campaign
 from lopub.collector.database import store_at
-from lopub.collector.reading import batch_of
 from lopub.collector.tokens import new_token
 from lopub.publication import publish
 from lopub.reports.batch import ReportBatch

@@ -125,8 +125,8 @@ def requests_of(person: Person) -> Iterator[tuple[str, str, bytes, str, set[int]
         {200},
     )
     yield "POST", f"{path}/reports", people.twin(report, CAMPAIGN).encode(), JSON_TYPE, {200}
-    yield "POST", f"{path}/reports", framed([report[:-1], person.record]), FRAMED_TYPE, {200}
-    yield "POST", f"{path}/reports", person.record, JSON_TYPE, {200}
+    yield "POST", f"{path}/reports", framed([report[:-1], person.record]), FRAMED_TYPE, {422}
+    yield "POST", f"{path}/reports", person.record, JSON_TYPE, {422}
     yield "POST", f"{path}/reports", person.record[:-1], JSON_TYPE, {400}
     yield "POST", f"{path}/reports", person.record, f"text/{SECRET}", {415}
     yield "POST", f"/campaigns/{person.answer}/reports", framed([report]), FRAMED_TYPE, {404}
@@ -136,7 +136,7 @@ def requests_of(person: Person) -> Iterator[tuple[str, str, bytes, str, set[int]
     yield "GET", f"/{SECRET}/{person.answer}{query}", b"", JSON_TYPE, {404}
     if person.number % 4 == 0:
         yield "POST", f"{path}/withdrawals", withdrawal, JSON_TYPE, {204}
-        yield "POST", f"{path}/reports", framed([report]), FRAMED_TYPE, {200}
+        yield "POST", f"{path}/reports", framed([report]), FRAMED_TYPE, {422}
 
 
 def take_part(collector: Running, person: Person) -> None:

@@ -5,24 +5,22 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import commands
 import pytest
 
 import people
-from consoles import Console
 from lopub import CampaignRequest, Schedule, Terms, make_campaign
 from lopub.campaign.report import FRAMED_TYPE, Report, framed
 from lopub.collector.campaigns import all_campaigns
+from lopub.collector.collector import CollectorSettings
 from lopub.collector.database import store_at
-from lopub.collector.keeping import goal_of
-from lopub.collector.settings import CollectorSettings, settings_from
-from lopub.errors import DomainError, StoreError
+from lopub.collector.drafts import goal_of
+from lopub.errors import DomainError
 from lopub.reports.batch import ReportBatch
 from servers import Postgres, running_collector, start_collector
 
@@ -192,9 +190,8 @@ def test_below_min_reports_nothing_is_published(files: Path):
         (("backup", "-o", "b"), "there is no database lopub.db"),
         (("restore", "nothing"), "there is no backup nothing"),
         (("token", "new", "--scope", "all"), "scope must be one of read, manage, got 'all'"),
-        (("serve", "--settings", "nothing.toml"), "cannot read settings nothing.toml"),
         (
-            ("serve", "--database", "sqlite:///campaign.json"),
+            ("serve", "--alone", "--port", "0", "--database", "sqlite:///campaign.json"),
             "database campaign.json is not an SQLite database",
         ),
         (
@@ -202,7 +199,7 @@ def test_below_min_reports_nothing_is_published(files: Path):
             "database campaign.json is not an SQLite database",
         ),
         (
-            ("serve", "--database", "sqlite:////"),
+            ("serve", "--alone", "--port", "0", "--database", "sqlite:////"),
             "database / is a directory; name a file in it, as in sqlite:////lopub.db",
         ),
         (("serve", "--host", "203.0.113.1", "--port", "1"), "cannot listen on 203.0.113.1 port 1"),
@@ -277,80 +274,24 @@ def test_a_first_start_says_how_to_make_a_token(files: Path):
 # ---- settings
 
 
-def test_settings_come_from_file_then_environment_then_command_line(tmp_path: Path):
-    (tmp_path / "s.toml").write_text('port = 1\nhost = "h"\nbody_bytes = 7\n')
-    environment = {"LOPUB_PORT": "2", "LOPUB_HOST": "e", "LOPUB_DATA": "of no concern"}
-    assert settings_from(
-        tmp_path / "s.toml", environment, {"port": 3, "host": None}
-    ) == CollectorSettings(port=3, host="e", body_bytes=7)
-
-
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("given", "message"),
     [
-        ("prot = 1", "has a setting 'prot', which there is not; known are database, host, port"),
-        ("port = 65536", "setting port must lie in 0..65535, got 65536"),
-        ('port = "x"', "setting port must be an integer"),
-        ("connections = 0", "setting connections must be at least 1, got 0"),
-        ("queue_reports = 1", "setting queue_reports must not be below request_reports"),
-        (
-            'embed = "https://a.example; script-src *"',
-            "setting embed must be sites such as https://town.example",
-        ),
-        ('embed = "*"', "apart by spaces, got '*'"),
-        ("port", "is not a TOML file"),
+        ({"embed": "town.example"}, "setting embed must be sites such as https://town.example"),
+        ({"grace_days": -1}, "setting grace_days must lie in 0..14, got -1"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(tmp_path: Path, text: str, told: str):
-    (tmp_path / "s.toml").write_text(text)
-    with pytest.raises(DomainError, match=re.escape(told)):
-        settings_from(tmp_path / "s.toml", {}, {})
+def test_settings_that_cannot_be_are_refused(given: dict[str, Any], message: str):
+    with pytest.raises(DomainError, match=re.escape(message)):
+        CollectorSettings(**given)
 
 
-def test_a_setting_of_the_environment_that_is_no_number_is_refused():
-    with pytest.raises(DomainError, match="LOPUB_PORT must be an integer"):
-        settings_from(None, {"LOPUB_PORT": "x"}, {})
-
-
-def test_settings_that_are_not_there_are_refused(tmp_path: Path):
-    with pytest.raises(StoreError, match="cannot read settings"):
-        settings_from(tmp_path / "nothing", {}, {})
-
-
-def test_a_demo_says_where_it_starts_that_nothing_of_it_stays(tmp_path: Path):
-    """And still ends with the token, which the page for signing in says is in the last line."""
-    command = [
-        sys.executable,
-        "-m",
-        "lopub",
-        "serve",
-        "--demo",
-        "--port",
-        "0",
-        "--console",
-        "127.0.0.1:0",
-    ]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
-    ) as demo:
-        assert demo.stdout is not None
-        lines = [demo.stdout.readline() for _ in range(5)]
-        assert "when it stops, everything in it is deleted" in lines[3]
-        assert "lopub serve --database sqlite:///lopub.db" in lines[3] and lines[4].startswith(
-            "sign in with lopub_"
-        )
-        port, token = re.findall(r"http://127.0.0.1:(\d+)", lines[2])[0], lines[4].split()[-1]
-        console = Console("", 0, int(port), demo, token, "")
-        assert "when it stops, everything in it is deleted" in console.get("/console/sign-in")
-        console.sign_in()
-        page = console.get("/console")
-        assert (
-            "when it stops, everything in it is deleted" in page
-            and "lopub serve --database sqlite:///lopub.db" in page
-        )
-        demo.terminate()
-    assert not list(tmp_path.glob("lopub-demo-*"))  # as it said
+def test_a_taken_port_is_told_before_a_database_is_made(tmp_path: Path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = lopub("serve", "--alone", "--port", port, directory=tmp_path, code=1)
+    assert f"cannot listen on 127.0.0.1 port {port}" in told
+    assert list(tmp_path.iterdir()) == []
 
 
 def is_listening(port: int) -> bool:
@@ -360,7 +301,7 @@ def is_listening(port: int) -> bool:
 
 def test_told_twice_to_stop_it_stops_as_if_told_once(tmp_path: Path):
     """People press Ctrl-C again. What was being finished was cut then, and a traceback was in the log."""
-    collector = start_collector(f"sqlite:///{tmp_path / 'lopub.db'}", "--console", "127.0.0.1:0")
+    collector = start_collector(f"sqlite:///{tmp_path / 'lopub.db'}")
     with socket.create_connection(("127.0.0.1", collector.port)) as unfinished:
         unfinished.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         assert unfinished.recv(4096).startswith(b"HTTP/1.1 200")  # the collector has the connection

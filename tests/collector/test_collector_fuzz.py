@@ -42,7 +42,7 @@ def collector(request: pytest.FixtureRequest, tmp_path: Path):
         else request.getfixturevalue("postgres").new_database()
     )
     load.opened(database, CAMPAIGN)
-    with running_collector(database, environment={"LOPUB_RECEIVE_SECONDS": "2"}) as running:
+    with running_collector(database) as running:
         yield running
 
 

@@ -3,14 +3,12 @@
 import gzip
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -22,6 +20,8 @@ from lopub import Campaign
 from lopub.campaign.report import base64url, framed
 from lopub.collector.campaigns import close_campaign, find_campaign, open_campaign, tally
 from lopub.collector.database import store_at
+from lopub.collector.wire import MOST_REPORTS
+from lopub.collector.writer import MOST_WAITING
 from servers import Answer, Postgres, Running, running_collector, start_collector
 
 CAMPAIGN = people.campaign()
@@ -53,13 +53,21 @@ def collector(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory):
-    """A collector with small bounds, in SQLite."""
-    database = f"sqlite:///{tmp_path_factory.mktemp('small')}/lopub.db"
+def embedded(tmp_path_factory: pytest.TempPathFactory):
+    """A collector in SQLite, for what does not depend on the store."""
+    database = f"sqlite:///{tmp_path_factory.mktemp('embedded')}/lopub.db"
     open_all(database)
-    bounds = {"LOPUB_BODY_BYTES": "20000", "LOPUB_REQUEST_REPORTS": "100"}
-    with running_collector(database, environment=bounds) as running:
+    with running_collector(database) as running:
         yield running
+
+
+IMPATIENT = """
+import lopub.collector.requests
+
+lopub.collector.requests.RECEIVE_SECONDS = 1
+from lopub.__main__ import main
+main()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +75,7 @@ def impatient(tmp_path_factory: pytest.TempPathFactory):
     """A collector that waits for a second, in SQLite."""
     database = f"sqlite:///{tmp_path_factory.mktemp('impatient')}/lopub.db"
     open_all(database)
-    with running_collector(database, environment={"LOPUB_RECEIVE_SECONDS": "1"}) as running:
+    with running_collector(database, program=("-c", IMPATIENT)) as running:
         yield running
 
 
@@ -118,38 +126,38 @@ def test_reports_are_kept_once_and_only_refused_ones_are_listed(collector: Runni
     assert kept(collector.address) == before + 1 >= 6
 
 
-def test_a_body_that_ends_within_a_report_refuses_just_that_report(small: Running):
+def test_a_body_that_ends_within_a_report_refuses_just_that_report(embedded: Running):
     data = people.reports(CAMPAIGN, 2)
     body = framed(data)[:-3]
-    answer = small.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=FRAMED)
+    answer = embedded.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=FRAMED)
     assert (answer.status, answer.json["received"]) == (200, 2)
     assert [(each["index"], each["reason"]) for each in answer.json["refused"]] == [(1, "length")]
 
 
-def test_twins_are_as_good_as_bytes(small: Running):
+def test_twins_are_as_good_as_bytes(embedded: Running):
     data = people.reports(CAMPAIGN, 3)
     twins = [json.loads(people.twin(each, CAMPAIGN)) for each in data]
     path = f"/campaigns/{CAMPAIGN.id}/reports"
-    assert small.ask("POST", path, json.dumps(twins[0]), Content_Type=JSON).json == {
+    assert embedded.ask("POST", path, json.dumps(twins[0]), Content_Type=JSON).json == {
         "received": 1,
         "refused": [],
     }
     twice = json.dumps(twins[1])[:-1] + ', "slot": 1}'
     first, again, damaged = map(json.dumps, (twins[0], twins[1], twins[2] | {"payload": "!"}))
     body = f'{{"reports": [{first}, {twice}, 7, {damaged}, {again}]}}'
-    answer = small.ask("POST", path, body, Content_Type=f"{JSON}; charset=utf-8")
+    answer = embedded.ask("POST", path, body, Content_Type=f"{JSON}; charset=utf-8")
     assert [(each["index"], each["reason"]) for each in answer.json["refused"]] == [
         (1, "json"),
         (2, "json"),
         (3, "json"),
     ]
-    assert send(small, data[:2]).json == {"received": 2, "refused": []}
+    assert send(embedded, data[:2]).json == {"received": 2, "refused": []}
 
 
-def test_a_report_outside_the_schedule_is_refused(small: Running):
+def test_a_report_outside_the_schedule_is_refused(embedded: Running):
     (report,) = people.reports(SCHEDULED, 1)
     late = report[:25] + (2**31).to_bytes(4) + report[29:]
-    answer = send(small, [late], SCHEDULED)
+    answer = send(embedded, [late], SCHEDULED)
     assert answer.json["refused"][0]["reason"] == "slot"
 
 
@@ -172,45 +180,68 @@ def test_a_withdrawn_report_is_refused_when_it_comes_again(collector: Running):
 # ---- requests that are refused as a whole
 
 
-def test_an_unknown_campaign_is_refused(small: Running):
+def test_an_unknown_campaign_is_refused(embedded: Running):
     assert_problem(
-        send(small, [b"x"], people.campaign("unknown")),
+        send(embedded, [b"x"], people.campaign("unknown")),
         404,
         "unknown-campaign",
         "there is no campaign",
     )
-    answer = small.ask("POST", "/campaigns/nonsense/reports", b"x", Content_Type=FRAMED)
+    answer = embedded.ask("POST", "/campaigns/nonsense/reports", b"x", Content_Type=FRAMED)
     assert_problem(answer, 404, "unknown-campaign", "64 hexadecimal digits")
 
 
-def test_a_closed_campaign_is_refused(small: Running):
+def test_a_closed_campaign_is_refused(embedded: Running):
     assert_problem(
-        send(small, people.reports(CLOSED, 1), CLOSED),
+        send(embedded, people.reports(CLOSED, 1), CLOSED),
         409,
         "closed",
         "is closed; it takes no more reports",
     )
     body = json.dumps({"id": base64url(bytes(16))})
-    answer = small.ask("POST", f"/campaigns/{CLOSED.id}/withdrawals", body, Content_Type=JSON)
+    answer = embedded.ask("POST", f"/campaigns/{CLOSED.id}/withdrawals", body, Content_Type=JSON)
     assert_problem(answer, 409, "closed", "is closed")
 
 
 @pytest.mark.parametrize("chunked", [True, False])
-def test_an_oversized_body_is_refused(small: Running, chunked: bool):
-    body = bytes(30_000)
+def test_an_oversized_body_is_refused(embedded: Running, chunked: bool):
+    body = bytes(300_000)
     sent = (body[i : i + 1000] for i in range(0, len(body), 1000)) if chunked else body
-    answer = small.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", sent, Content_Type=FRAMED)  # type: ignore[arg-type]
-    assert_problem(answer, 413, "too-large", "a body here may have at most 20,000 bytes")
+    answer = embedded.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", sent, Content_Type=FRAMED)  # type: ignore[arg-type]
+    assert_problem(answer, 413, "too-large", "a body here may have at most 262,144 bytes")
 
 
-def test_too_many_reports_in_a_request_are_refused(small: Running):
-    assert_problem(send(small, [b"x"] * 101), 413, "too-large", "at most 100 reports")
+def test_too_many_reports_in_a_request_are_refused(embedded: Running):
+    assert_problem(send(embedded, [b"x"] * 4097), 413, "too-large", "at most 4,096 reports")
 
 
-@pytest.mark.parametrize("media_type", ["text/plain", "application/octet-stream", ""])
-def test_another_media_type_is_refused(small: Running, media_type: str):
-    answer = small.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", b"x", Content_Type=media_type)
-    assert_problem(answer, 415, "media-type", f"reports come as {FRAMED} or application/json")
+@pytest.mark.parametrize("media_type", ["text/plain", ""])
+def test_another_media_type_is_refused(embedded: Running, media_type: str):
+    answer = embedded.ask(
+        "POST", f"/campaigns/{CAMPAIGN.id}/reports", b"x", Content_Type=media_type
+    )
+    assert_problem(answer, 415, "media-type", f"the Content-Type must be {FRAMED} or application/")
+
+
+def test_framed_reports_may_come_as_plain_octets(embedded: Running):
+    body, octets = framed(people.reports(CAMPAIGN, 2)), "application/octet-stream"
+    answer = embedded.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=octets)
+    assert (answer.status, answer.json) == (200, {"received": 2, "refused": []})
+
+
+def test_a_request_none_of_whose_reports_is_taken_is_refused_with_the_reasons(embedded: Running):
+    """Forbids to answer 200: users of `raise_for_status()` would believe that they were counted."""
+    answer = send(embedded, [b"short", b"\x02" + people.reports(CAMPAIGN, 1)[0][1:]])
+    assert_problem(answer, 422, "refused", "none of 2 reports was taken")
+    assert answer.json["received"] == 2
+    assert [each["reason"] for each in answer.json["refused"]] == ["length", "version"]
+    empty = embedded.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", "{}", Content_Type=JSON)
+    assert_problem(empty, 422, "refused", "none of 1 reports was taken")
+
+
+def test_reports_that_are_all_known_are_acknowledged_again(embedded: Running):
+    data = people.reports(CAMPAIGN, 2)
+    assert [send(embedded, data).status for _ in range(2)] == [200, 200]
 
 
 @pytest.mark.parametrize(
@@ -227,22 +258,24 @@ def test_another_media_type_is_refused(small: Running, media_type: str):
     ],
 )
 def test_a_body_that_cannot_be_read_is_refused(
-    small: Running, media_type: str, body: bytes, sentence: str
+    embedded: Running, media_type: str, body: bytes, sentence: str
 ):
-    answer = small.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=media_type)
+    answer = embedded.ask(
+        "POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=media_type
+    )
     assert_problem(answer, 400, "malformed", sentence)
 
 
-def test_a_compressed_body_is_not_inflated(small: Running):
+def test_a_compressed_body_is_not_inflated(embedded: Running):
     path, bomb = f"/campaigns/{CAMPAIGN.id}/reports", gzip.compress(bytes(2**24))
-    answer = small.ask("POST", path, bomb, Content_Type=FRAMED, Content_Encoding="gzip")
-    sentence = "a body here comes as it is, without Content-Encoding"
+    answer = embedded.ask("POST", path, bomb, Content_Type=FRAMED, Content_Encoding="gzip")
+    sentence = "a body must come as it is, without Content-Encoding"
     assert_problem(answer, 415, "media-type", sentence)
 
 
-def test_another_method_is_refused(small: Running):
-    answer = small.ask("GET", f"/campaigns/{CAMPAIGN.id}/reports")
-    assert_problem(answer, 405, "method-not-allowed", "reports come by POST")
+def test_another_method_is_refused(embedded: Running):
+    answer = embedded.ask("GET", f"/campaigns/{CAMPAIGN.id}/reports")
+    assert_problem(answer, 405, "method-not-allowed", "this method is not allowed here")
     assert answer.headers["allow"] == "POST"
 
 
@@ -264,69 +297,14 @@ def test_a_slow_body_is_refused_and_hung_up_on(impatient: Running):
     assert b"the body did not arrive within 1 seconds" in answer
 
 
-@pytest.mark.full
-def test_a_slow_head_is_refused_and_hung_up_on(impatient: Running):
-    for beginning in (b"", b"POST /campaigns HTTP/1.1\r\nHost:"):
-        started = time.monotonic()
-        answer = raw(impatient, beginning)
-        assert answer.startswith(b"HTTP/1.1 408")
-        assert b"the request did not arrive within 1 seconds" in answer
-        assert time.monotonic() - started <= 5
-
-
-def test_an_endless_head_is_refused(small: Running):
-    answer = raw(small, b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000)
-    assert answer.startswith(b"HTTP/1.1 413")
-
-
-def let_in(collector: Running) -> socket.socket:
-    """A connection with a place, and half a head; whoever asked whether the collector is ready may just be leaving its own."""
-    while True:
-        connection = socket.create_connection(("127.0.0.1", collector.port))
-        connection.sendall(b"GET / HTTP/1.1\r\nX: " + b"x" * 10_000)
-        if not select.select([connection], [], [], 0.2)[0]:
-            return connection
-        connection.close()
-
-
-def test_slow_senders_do_not_keep_others_out(tmp_path: Path):
-    """Forbids to refuse whoever comes late: who sends next to nothing gives its place to who sends."""
-    database = f"sqlite:///{tmp_path}/lopub.db"
-    open_all(database)
-    bounds = {"LOPUB_CONNECTIONS": "4", "LOPUB_RECEIVE_SECONDS": "3600"}
-    with running_collector(database, environment=bounds) as collector, ExitStack() as held:
-        for _ in range(8):
-            slow = socket.create_connection(("127.0.0.1", collector.port), timeout=60)
-            held.enter_context(slow).sendall(b"POST /campaigns/")
-        uploaded(collector.port, CAMPAIGN, [framed(people.reports(CAMPAIGN, 3))])
-    assert kept(database) == 3
-
-
-@pytest.mark.full
-def test_no_more_connections_than_the_bound_are_served(tmp_path: Path):
-    database = f"sqlite:///{tmp_path}/lopub.db"
-    with running_collector(database, environment={"LOPUB_CONNECTIONS": "3"}) as collector:
-        held = [let_in(collector) for _ in range(3)]
-        for each in held:  # nobody gives way who has just sent so much
-            each.sendall(b"x" * 10_000)
-        time.sleep(0.01)
-        answer = raw(collector, b"")
-        assert answer.startswith(b"HTTP/1.1 503")
-        assert b"retry-after: 1" in answer.lower()
-        for each in held:
-            each.close()
-        time.sleep(0.2)
-        assert collector.is_ready()
-
-
-def test_random_bytes_never_make_a_5xx(small: Running):
+def test_random_bytes_never_make_a_5xx(embedded: Running):
     for seed in range(60):
         body = os.urandom(seed * 7)
         for media_type in (FRAMED, JSON):
-            answer = small.ask(
+            answer = embedded.ask(
                 "POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=media_type
             )
-            assert answer.status in (200, 400)
+            assert answer.status in (400, 422)
 
 
 # ---- what the process does
@@ -386,33 +364,69 @@ def wait_for(happened: Callable[[], bool], *, seconds: float = 120) -> None:
 
 
 def test_more_reports_than_may_wait_are_sent_away_for_a_while(tmp_path: Path):
-    """While a commit takes its time, one full request may wait, and the next is told to come again."""
+    """While a commit takes its time, so many reports may wait, and the next are told to come again."""
     database, held = f"sqlite:///{tmp_path}/lopub.db", tmp_path / "held"
     open_all(database)
-    bounds = {"LOPUB_REQUEST_REPORTS": "100", "LOPUB_QUEUE_REPORTS": "150", "HELD": str(held)}
-    data = people.reports(CAMPAIGN, 100)
-    with running_collector(database, environment=bounds, program=("-c", HELD)) as collector:
+    bodies = load.bodies_of(load.population(CAMPAIGN, MOST_WAITING + 1, seed=3), MOST_REPORTS)
+    with running_collector(
+        database, environment={"HELD": str(held)}, program=("-c", HELD)
+    ) as collector:
+        token = people.token(database)
         held.touch()
         answers: list[Answer] = []
-        waiting = threading.Thread(target=lambda: answers.append(send(collector, data)))
-        waiting.start()
-        wait_for(lambda: b"\nlopub_waiting_reports 100\n" in collector.ask("GET", "/metrics").body)
+
+        def post(body: bytes) -> Answer:
+            path = f"/campaigns/{CAMPAIGN.id}/reports"
+            return collector.ask("POST", path, body, Content_Type=FRAMED)
+
+        def n_waiting() -> int:
+            lines = collector.ask("GET", "/metrics", Authorization=f"Bearer {token}").body
+            return int(lines.partition(b"\nlopub_waiting_reports ")[2])
+
+        senders = [
+            threading.Thread(target=lambda body=body: answers.append(post(body)))  # type: ignore[misc]
+            for body in bodies[:-1]
+        ]
+        for sender in senders:
+            sender.start()
+        wait_for(lambda: n_waiting() == MOST_WAITING)
+        late = "too many reports wait for a commit; send the same again later"
+        assert_problem(post(bodies[-1]), 503, "busy", late)
+        withdrawal = json.dumps({"id": base64url(bytes(16))})
+        path = f"/campaigns/{CAMPAIGN.id}/withdrawals"
         assert_problem(
-            send(collector, data),
-            503,
-            "busy",
-            "too many reports wait for a commit; send the same again later",
+            collector.ask("POST", path, withdrawal, Content_Type=JSON), 503, "busy", late
         )
         held.unlink()
-        waiting.join()
-        assert answers[0].json == {"received": 100, "refused": []}
-        assert send(collector, data).json == {"received": 100, "refused": []}
-    assert kept(database) == 100
+        for sender in senders:
+            sender.join()
+        assert {answer.status for answer in answers} == {200}
+        assert post(bodies[-1]).json == {"received": 1, "refused": []}
+    assert kept(database) == MOST_WAITING + 1
 
 
-def test_a_second_collector_on_the_same_file_is_refused(small: Running):
+def test_a_collector_whose_commits_fail_is_not_ready(tmp_path: Path):
+    """Forbids to ask the store whether it can be read: a full one can."""
+    database, ballast = f"sqlite:///{tmp_path}/lopub.db", tmp_path / "ballast"
+    open_all(database)
+    ballast.touch()
+    n_pages = os.path.getsize(tmp_path / "lopub.db") // 4096
+    environment = {"BALLAST": str(ballast), "PAGES": str(n_pages)}
+    with running_collector(
+        database, environment=environment, program=("-c", FULL_DISK)
+    ) as collector:
+        body = load.bodies_of(load.population(CAMPAIGN, 4000, seed=2), 4000)[0]
+        path = f"/campaigns/{CAMPAIGN.id}/reports"
+        assert collector.ask("POST", path, body, Content_Type=FRAMED).status == 507
+        assert_problem(collector.ask("GET", "/ready"), 507, "storage-full", "no space left")
+        ballast.unlink()
+        assert collector.ask("POST", path, body, Content_Type=FRAMED).status == 200
+        assert collector.is_ready()
+
+
+def test_a_second_collector_on_the_same_file_is_refused(embedded: Running):
     with pytest.raises(RuntimeError, match="is in use by another collector; stop that one first"):
-        start_collector(small.address)
+        start_collector(embedded.address)
 
 
 def test_a_database_that_goes_away_is_told_and_found_again(postgres: Postgres):

@@ -1,16 +1,10 @@
 """What `tests/long_run.py`, which is run by hand, takes for growth, on series that were made up."""
 
-import asyncio
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from long_run import NOISE, trend
-from lopub.collector import collector as collecting
-from lopub.collector.collector import Collector
-from lopub.collector.database import store_at
-from lopub.collector.settings import CollectorSettings
 
 MINUTES = np.arange(0, 60, 0.12)
 """When an hour's run looks: with every round."""
@@ -70,23 +64,3 @@ def test_steps_that_are_all_the_same_are_growth():
     """Forbids to take a standard error of zero for no growth."""
     growth, errors = trend(list(range(61)), [(minute - 10) // 5 for minute in range(61)])
     assert growth == 12 and errors > NOISE
-
-
-def test_free_memory_is_given_back_while_a_collector_runs(tmp_path, monkeypatch):
-    """Forbids to do that only with the search for what is overdue, once an hour: a burst would be kept as long."""
-    given: list[int] = []
-    monkeypatch.setattr(collecting, "MEMORY_SECONDS", 0.01)
-    monkeypatch.setattr(collecting, "give_memory_back", lambda: given.append(1))
-    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
-
-    async def run() -> None:
-        collector = Collector(CollectorSettings(), store)
-        await collector.start()
-        while len(given) < 3:
-            await asyncio.sleep(0.01)
-        await collector.stop()
-
-    asyncio.run(asyncio.wait_for(run(), 120))
-    store.close()
-    n_given = len(given)
-    assert n_given >= 3 and collecting.MEMORY_SECONDS < collecting.RETENTION_SECONDS

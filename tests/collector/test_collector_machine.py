@@ -30,9 +30,10 @@ import load
 from load import note_figures
 from lopub import Campaign, CampaignRequest, Categorical, Domain, Report, Terms, make_campaign
 from lopub.campaign.report import FRAMED_TYPE, JSON_TYPE, base64url, framed, pack
+from lopub.collector.batches import batch_of
 from lopub.collector.campaigns import find_campaign
 from lopub.collector.database import store_at
-from lopub.collector.reading import batch_of
+from lopub.collector.store import today
 from lopub.collector.tokens import new_token
 from lopub.publication import publish
 from lopub.reports.batch import ReportBatch
@@ -40,6 +41,7 @@ from servers import Answer, Running, start_collector
 
 pytestmark = pytest.mark.full
 N_PEOPLE = 24
+TODAY = today()
 DOMAIN = Domain((Categorical(name="who", values=tuple(f"person {i}" for i in range(N_PEOPLE))),))
 PERSON = st.integers(0, N_PEOPLE - 1)
 PEOPLE = st.lists(PERSON, min_size=1, max_size=6)
@@ -76,6 +78,7 @@ class Collecting(RuleBasedStateMachine):
         self.host = host
         self.counted: set[int] = set()
         self.withdrawn: set[int] = set()
+        self.n_taken_back = 0
         self.refused: Counter[str] = Counter()
         self.closed = False
         self.n_restarts = self.n_unheard = 0
@@ -93,7 +96,7 @@ class Collecting(RuleBasedStateMachine):
         payload = pack([channel.output(person if answer is None else answer)], channels)
         report_id = hashlib.sha256(self.key + bytes([person])).digest()[:16]
         return Report(
-            campaign=self.campaign.prefix, id=report_id, slot=20_000, mask=b"", payload=payload
+            campaign=self.campaign.prefix, id=report_id, slot=TODAY, mask=b"", payload=payload
         ).to_bytes()
 
     def ask(
@@ -188,6 +191,7 @@ class Collecting(RuleBasedStateMachine):
         answer = self.ask("withdraw", "POST", "/withdrawals", body)
         assert answer.status == (409 if self.closed else 204)
         if not self.closed:
+            self.n_taken_back += person in self.counted
             self.withdrawn.add(person)
             self.counted.discard(person)
 
@@ -219,7 +223,7 @@ class Collecting(RuleBasedStateMachine):
             )
             return
         told = answer.json
-        assert (told["reports"], told["withdrawn"]) == (len(self.counted), len(self.withdrawn))
+        assert (told["reports"], told["withdrawn"]) == (len(self.counted), self.n_taken_back)
         assert [(each["reports"]) for each in told["slots"]] == [len(self.counted)]
         unheard = Counter(told["refused"]) - self.refused
         assert Counter(told["refused"]) - unheard == self.refused

@@ -228,7 +228,7 @@ def test_a_withdrawal_in_another_media_type_is_refused(steady: Running):
     answer = steady.ask(
         "POST", f"/campaigns/{CAMPAIGN.id}/withdrawals", b"x", Content_Type="text/plain"
     )
-    assert_problem(answer, 415, "media-type", "a withdrawal comes as application/json")
+    assert_problem(answer, 415, "media-type", "the Content-Type must be application/json")
 
 
 def test_what_is_not_there_is_told_as_a_problem(steady: Running):
@@ -253,11 +253,11 @@ def test_a_collector_says_that_it_is_alive_and_ready(steady: Running):
 
 def test_metrics_have_a_counter_for_every_reason(steady: Running):
     put(steady, **token(steady))
-    before = steady.ask("GET", "/metrics").body.decode()
+    before = steady.ask("GET", "/metrics", **token(steady)).body.decode()
     steady.ask(
         "POST", f"/campaigns/{CAMPAIGN.id}/reports", framed([b"x", b"y"]), Content_Type=FRAMED_TYPE
     )
-    after = steady.ask("GET", "/metrics").body.decode()
+    after = steady.ask("GET", "/metrics", **token(steady)).body.decode()
 
     def value(text: str, name: str) -> int:
         return int(

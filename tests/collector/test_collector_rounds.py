@@ -1,11 +1,11 @@
 """Slots are rounds: late reports of a round are refused after its grace, and each round is counted by itself."""
 
-import json
 from datetime import date, timedelta
 
 import pytest
 
 import people
+from load import withdraw
 from lopub import (
     Campaign,
     CampaignRequest,
@@ -16,13 +16,13 @@ from lopub import (
     Terms,
     make_campaign,
 )
-from lopub.campaign.report import FRAMED_TYPE, framed
+from lopub.campaign.report import framed
 from lopub.campaign.schedule import EARLY_DAYS, EPOCH, GRACE_DAYS
-from lopub.collector.campaigns import find_campaign, open_campaign, tally, withdraw
+from lopub.collector.campaigns import find_campaign, open_campaign, tally
 from lopub.collector.database import store_at
-from lopub.collector.importing import import_reports
+from lopub.collector.imports import import_reports
 from lopub.collector.metrics import Metrics
-from lopub.collector.store import Outcome, StoredReport, Submission
+from lopub.collector.submissions import StoredReport, Submission
 from lopub.collector.wire import arrival_of
 from lopub.errors import Reason, TooFewReports
 
@@ -68,11 +68,11 @@ def test_a_report_of_a_round_is_taken_until_the_end_of_its_grace_and_then_refuse
     slot = FIRST + 7 * number
     for days_after, reasons in ((0, []), (6 + grace, []), (7 + grace, [Reason.SLOT])):
         store.today = lambda days_after=days_after: slot + days_after
-        arrived = arrival_of(framed([report(slot)]), FRAMED_TYPE, entry, most=10)
+        arrived = arrival_of(framed([report(slot)]), entry, framed=True)
         assert [refusal.reason for refusal in arrived.refusals] == reasons
         assert len(arrived.submission.rows) == 1 - len(reasons)
     assert "is over, and so are its days of grace" in arrived.refusals[0].detail
-    assert json.loads(arrived.answer(Outcome()))["refused"][0]["when"] == "late"
+    assert arrived.refusals[0].to_json()["when"] == "late"
 
 
 @pytest.mark.parametrize("number", [1, 3])
@@ -86,7 +86,7 @@ def test_a_report_of_a_round_that_has_not_begun_is_refused_until_the_day_before(
         (0, []),
     ):
         store.today = lambda days_before=days_before: slot - days_before
-        arrived = arrival_of(framed([report(slot)]), FRAMED_TYPE, entry, most=10)
+        arrived = arrival_of(framed([report(slot)]), entry, framed=True)
         assert [refusal.reason for refusal in arrived.refusals] == reasons
         assert all(
             "has not begun; is the sender's clock right?" in refusal.detail
@@ -95,10 +95,13 @@ def test_a_report_of_a_round_that_has_not_begun_is_refused_until_the_day_before(
         assert all(refusal.to_json()["when"] == "early" for refusal in arrived.refusals)
 
 
-def test_a_campaign_that_is_asked_once_takes_any_day_of_its_schedule(store):
+def test_a_campaign_that_is_asked_once_takes_any_day_of_its_schedule_until_tomorrow(store):
     terms = Terms(name="once", schedule=Schedule(opens=OPENS, closes=OPENS + timedelta(days=27)))
     entry, _ = open_campaign(store, make_campaign(people.DOMAIN, terms, CampaignRequest(epsilon=2)))
+    store.today = lambda: FIRST + 26
     assert [entry.untimely(slot) for slot in (FIRST, FIRST + 27)] == ["", ""]
+    store.today = lambda: FIRST + 25
+    assert entry.untimely(FIRST + 27) == "early"
 
 
 def test_files_are_imported_with_the_reports_that_come_at_their_time_and_no_other(store):
@@ -140,7 +143,7 @@ def test_a_slot_inside_a_round_is_refused(store):
     entry, _ = open_campaign(store, WEEKLY)
     good = Report.from_bytes(report(FIRST), WEEKLY).to_bytes()
     arrived = arrival_of(
-        framed([good[:25] + (FIRST + 1).to_bytes(4) + good[29:]]), FRAMED_TYPE, entry, most=10
+        framed([good[:25] + (FIRST + 1).to_bytes(4) + good[29:]]), entry, framed=True
     )
     assert [refusal.reason for refusal in arrived.refusals] == [Reason.SLOT]
 
@@ -201,9 +204,7 @@ def test_counts_show_the_rounds_that_have_enough_reports_and_no_other(store):
 
 def test_a_withdrawal_that_is_asked_for_again_is_none(store):
     entry, _ = open_campaign(store, WEEKLY)
-    assert [withdraw(store, entry, bytes([i]) * 32) for i in (1, 2, 1, 2)] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    rows = [StoredReport(entry.number, bytes([i]) * 32, FIRST, b"\x00") for i in (1, 2)]
+    store.write([Submission(entry.number, rows)])
+    told = [withdraw(store, entry, bytes([i]) * 32) for i in (1, 2, 1, 2)]
+    assert told == [True, True, False, False]

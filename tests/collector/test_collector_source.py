@@ -6,11 +6,11 @@ import pytest
 
 import people
 from lopub.campaign.report import Report, framed
+from lopub.collector.batches import batch_of
 from lopub.collector.campaigns import find_campaign, open_campaign
 from lopub.collector.database import store_at
-from lopub.collector.reading import batch_of
 from lopub.collector.source import StoreSource
-from lopub.collector.store import Submission
+from lopub.collector.submissions import Submission
 from lopub.collector.wire import row_of
 from lopub.errors import DomainError, NoCampaign, Reason
 from lopub.reports.batch.report_files import from_frames

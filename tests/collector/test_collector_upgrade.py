@@ -1,8 +1,7 @@
-"""Stores outlive versions: older ones are migrated, newer ones refused, days end when they end; backups tell damage."""
+"""Databases of other revisions are refused, days end when they end, and a damaged backup is noticed."""
 
-import hashlib
 import random
-import shutil
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+import sqlalchemy
 from test_collector_agreement import published_files
 from test_collector_cli import lopub
 
@@ -18,67 +18,36 @@ from load import Uploaders, kind_of, lost_and_doubled, note_figures
 from lopub import Campaign, CampaignRequest, Schedule, StoreError, Terms, make_campaign
 from lopub.campaign.schedule import EPOCH
 from lopub.collector import store as clock
-from lopub.collector.backup import SEAL_BYTES, backup, restore
+from lopub.collector.backup import SEAL_BYTES, _seal, backup, restore
+from lopub.collector.batches import batch_of
 from lopub.collector.campaigns import (
     _read,
     all_campaigns,
     close_campaign,
-    erase,
     find_campaign,
     open_campaign,
-    overdue,
-    tally,
 )
 from lopub.collector.database import store_at
-from lopub.collector.importing import import_reports
-from lopub.collector.reading import batch_of
-from lopub.collector.rows import SCHEMA, campaigns
+from lopub.collector.imports import import_reports
+from lopub.collector.retention import sweep
+from lopub.collector.rows import campaigns, metadata
+from lopub.collector.schema import SCHEMA, revision_of
 from lopub.collector.sqlite_store import SqliteStore
-from lopub.collector.store import ReportStore
-from lopub.errors import Reason, StoreUnavailable
+from lopub.errors import StoreUnavailable
 from servers import Postgres, running_collector
 from tiers import FULL
 
 CAMPAIGN = load.campaign()
-FIRST = Path(__file__).parent / "stores" / "first.db"
-"""Written by the program as it was at its first schema (commit 2e3d2f5): 60 reports, one of them withdrawn; a closed campaign."""
-CONTENT = "00e0a5a46ee839e911b93c2e4e989be924efca9846e59d41c869490e01c20f18"
 
 
-# ---- upgrades
+# ---- revisions
 
 
-def content_of(store: ReportStore, number: int) -> str:
-    with store.reading() as connection:
-        rows = [row for block in store.rows(connection, number) for row in block]
-    return hashlib.sha256(
-        b"".join(name + slot.to_bytes(4) + content for name, slot, content in rows)
-    ).hexdigest()
-
-
-def test_a_store_of_the_first_version_is_migrated_with_all_it_has(tmp_path: Path):
-    shutil.copy(FIRST, tmp_path / "lopub.db")
-    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
-    closed, first = all_campaigns(store)
-    counted = tally(store, first)
-    assert (counted.n_reports, counted.n_withdrawn, counted.refused) == (59, 1, {Reason.JSON: 3})
-    assert content_of(store, first.number) == CONTENT
-    assert (first.closed, closed.closed is not None) == (None, True)
-    store.close()
-
-
-def test_a_backup_of_the_first_version_restores_into_either_kind(database: str):
-    store = store_at(database)
-    assert restore(FIRST, store) == 59
-    assert content_of(store, all_campaigns(store)[1].number) == CONTENT
-    store.close()
-
-
-def move(address: str, version: str) -> None:
-    """What a newer program does to a store, as far as others can tell."""
+def move(address: str, revision: int) -> None:
+    """Give a database another revision, as another version of the program would."""
     store = store_at(address)
     with store._writer().begin() as connection:
-        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{version}'")
+        connection.exec_driver_sql(f"UPDATE lopub_schema SET revision = {revision}")
     store.close()
 
 
@@ -86,10 +55,10 @@ def move(address: str, version: str) -> None:
 def moved(address: str) -> Iterator[None]:
     """While a newer program has moved the schema; at the end it is moved back, as if newer collectors had started."""
     store = store_at(address)
-    move(address, "9999")
+    move(address, 9999)
     yield
     with store._writer().begin() as connection:
-        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{SCHEMA}'")
+        connection.exec_driver_sql(f"UPDATE lopub_schema SET revision = {SCHEMA}")
     store.close()
 
 
@@ -149,23 +118,117 @@ def test_two_collectors_are_restarted_in_turn_under_load(postgres: Postgres):
     assert (lost, doubled) == (0, 0)
 
 
-def test_an_older_program_refuses_a_newer_schema_in_one_sentence(tmp_path: Path):
+def test_an_older_program_refuses_a_newer_revision_in_one_sentence(tmp_path: Path):
     database = f"sqlite:///{tmp_path}/lopub.db"
     load.opened(database, CAMPAIGN)
-    move(database, "9999")
-    refused = lopub("serve", "--database", database, "--port", "0", directory=tmp_path, code=1)
+    move(database, 9999)
+    options = ("--alone", "--database", database, "--port", "0")
+    refused = lopub("serve", *options, directory=tmp_path, code=1)
     assert refused.count("\n") <= 1
     assert (
-        f"the database has schema 9999, from a newer LoPub; this one knows up to {SCHEMA}: install the newer LoPub"
+        f"was made by a newer LoPub (revision 9999, and this one knows {SCHEMA}); install the newer"
         in refused
     )
+
+
+OLDER = "was made by an older LoPub, and this one reads only its own; finish its campaigns with"
+
+
+def with_tables_of(version: str, address: str) -> None:
+    """Give an empty database the tables of an older version, which Alembic had made, or of another program."""
+    names = ["alembic_version"]
+    if version == "older":
+        names += ["campaigns", "reports", "refusals", "tokens"]
+    engine = sqlalchemy.create_engine(address.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        for name in names:
+            connection.exec_driver_sql(f"CREATE TABLE {name} (version_num VARCHAR(32))")
+    engine.dispose()
+
+
+def test_a_database_that_alembic_migrated_is_refused_in_one_sentence(database: str):
+    with_tables_of("older", database)
+    with pytest.raises(StoreError, match=OLDER) as refusal:
+        store_at(database)
+    assert "\n" not in str(refusal.value)
+
+
+def test_an_older_revision_is_refused_in_one_sentence(database: str):
+    store_at(database).close()
+    move(database, SCHEMA - 1)
+    with pytest.raises(StoreError, match=OLDER):
+        store_at(database)
+
+
+def test_another_program_that_uses_alembic_is_not_taken_for_an_older_lopub(tmp_path: Path):
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    with_tables_of("another program's", database)
+    with pytest.raises(StoreError, match="belongs to another program; choose another one"):
+        store_at(database)
+
+
+def test_a_database_has_the_tables_that_the_program_uses(database: str):
+    store = store_at(database)
+    with store.reading() as connection:
+        assert set(sqlalchemy.inspect(connection).get_table_names()) == set(metadata.tables)
+        assert revision_of(connection) == SCHEMA
+    store.close()
+
+
+def test_what_only_reads_makes_no_tables_in_an_empty_database(postgres: Postgres):
+    """`lopub collect list` with a slip in the address must not turn somebody's database into a collector's."""
+    address = postgres.new_database()
+    with pytest.raises(StoreError, match="has no tables of a collector; `lopub serve` makes them"):
+        store_at(address, create=False)
+    engine = sqlalchemy.create_engine(address.replace("postgresql:", "postgresql+psycopg:"))
+    assert sqlalchemy.inspect(engine).get_table_names() == []
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(["collect", "list"], ["collect", "close", "0" * 64], ["token", "list"]),
+        *(["backup", "-o", "copy"], ["collect", "confirm-date", "2026-11-18"]),
+        *(["export", "-o", "reports.parquet", "--from"], ["query", "n()", "--from"]),
+    ],
+    ids=" ".join,
+)
+def test_a_command_on_a_file_that_is_not_there_makes_none(tmp_path: Path, command: list[str]):
+    address = [f"sqlite:///{tmp_path}/nothing.db"]
+    given = address if command[-1] == "--from" else ["--database", *address]
+    refused = lopub(*command, *given, directory=tmp_path, code=1)
+    assert "there is no database" in refused
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE lopub_schema SET revision = 9999", "was made by a newer LoPub"),
+        ("UPDATE lopub_schema SET revision = 0", "was made by an older LoPub"),
+    ],
+)
+def test_a_backup_of_another_revision_is_refused_by_its_own_name(
+    tmp_path: Path, backed_up: Path, change: str, told: str
+):
+    content = backed_up.read_bytes()[:-SEAL_BYTES]
+    (tmp_path / "other").write_bytes(content)
+    with sqlite3.connect(tmp_path / "other") as connection:
+        connection.execute(change)
+    connection.close()
+    _seal(tmp_path / "other")
+    empty = SqliteStore(tmp_path / "empty.db")
+    with pytest.raises(StoreError, match=f"other {told}"):
+        restore(tmp_path / "other", empty)
+    empty.close()
 
 
 def test_a_store_that_moved_says_which_schema_it_has(tmp_path: Path):
     store = store_at(f"sqlite:///{tmp_path}/lopub.db")
     with (
         moved(f"sqlite:///{tmp_path}/lopub.db"),
-        pytest.raises(StoreUnavailable, match="has schema 9999 by now, and this program"),
+        pytest.raises(StoreUnavailable, match="has revision 9999 by now, and this program"),
     ):
         open_campaign(store, CAMPAIGN)
     open_campaign(store, CAMPAIGN)
@@ -291,21 +354,24 @@ def test_retention_is_never_early_whatever_the_clock_does(
     monkeypatch.setattr(clock.time, "time", lambda: now)
     store = store_at(f"sqlite:///{tmp_path}/lopub.db")
     entry, _ = open_campaign(store, target, grace_days=1)
+
+    def is_erased() -> bool:
+        assert sweep(store)
+        return find_campaign(store, target.id).erased is not None
+
+    for day in range(10, 26):
+        now = at(f"2028-02-{day}T12:00:00")
+        assert not is_erased()
     for hours in (0, 30, -30, 60, -12):  # forward and back, across the border of a day
         now = at("2028-02-26T12:00:00") + 3600 * hours
-        assert list(overdue(store)) == []
+        assert not is_erased()
     for moment in ("2028-02-29T23:59:59", "2028-03-01T00:00:00", "2028-03-02T23:59:59"):
         now = at(moment)
-        assert list(overdue(store)) == []
+        assert not is_erased()
         assert (find_campaign(store, target.id).closed is None) == (moment < "2028-03-01")
     now = at("2028-03-03T00:00:00")
-    (due,) = overdue(store)
-    now = at("2028-03-02T22:00:00")  # back by two hours: not any more
-    assert list(overdue(store)) == []
-    now = at("2028-03-03T00:00:01")
-    erase(store, due)
-    assert list(overdue(store)) == []
-    assert entry.campaign.id == due.campaign.id
+    assert is_erased()
+    assert entry.closed == slot_of(date(2028, 2, 29))
     store.close()
 
 
@@ -316,9 +382,9 @@ def test_a_close_by_hand_counts_from_its_own_day(tmp_path: Path, monkeypatch: py
     open_campaign(store, target)
     assert close_campaign(store, target.id).closed == slot_of(date(2028, 2, 27))
     now = at("2028-02-28T23:59:59")
-    assert list(overdue(store)) == []
+    assert sweep(store) and find_campaign(store, target.id).erased is None
     now = at("2028-02-29T00:00:00")
-    assert len(list(overdue(store))) == 1
+    assert sweep(store) and find_campaign(store, target.id).erased == slot_of(date(2028, 2, 29))
     store.close()
 
 
@@ -333,6 +399,7 @@ def test_no_campaign_stays_in_memory_because_its_retention_was_looked_at(tmp_pat
         with store.writing() as connection:
             closed = campaigns.update().where(campaigns.c.id == bytes.fromhex(target.id))
             connection.execute(closed.values(closed=store.today() - 10))
-    assert len(list(overdue(store))) == 3
+    assert sweep(store)
     assert _read.cache_info().currsize == n_kept
+    assert len([each for each in all_campaigns(store) if each.erased]) == 3
     store.close()

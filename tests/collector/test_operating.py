@@ -1,204 +1,239 @@
-"""The page on running a collector: its first run is run, its figures are those of the committed table."""
+"""The pages on running a collector and on its HTTP interface: every command on them is run.
 
-import csv
-import importlib.util
+docs/operating.md is followed from top to bottom with the real nginx, PostgreSQL and curl. Only places
+differ: directories, ports, and the name of the machine. `sudo`, `systemctl` and `chown` are stand-ins, as
+a test is neither root nor init.
+"""
+
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-from commands import done, lopub
-from documents import Shell, commands_of
+from commands import all_commands, done, lopub
+from documents import ROOT, blocks_of
 
 from lopub.campaign.report import FRAMED_TYPE
+from proxies import changes_for, free_port, skip_without_nginx, write_configuration
+from servers import Postgres, running_collector
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "operating.md").read_text()
-README = (ROOT / "README.md").read_text()
+PAGE = ROOT / "docs" / "operating.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+HTTP = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
+NEEDED = ("bash", "curl", "sha256sum")
+LONGEST_SECONDS = 300
 
 
 def block(page: str, language: str, words: str) -> str:
-    """The block of a page that has these words in it."""
-    return next(
-        text for text in re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL) if words in text
-    )
+    """Return the block of a page that has these words in it."""
+    found = re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+    return next(text for text in found if words in text)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """What a reader of the README has by now: a campaign, and reports of it in a file."""
-    rows = [
-        f"{'FM'[i % 2]},{('college', 'master', 'phd')[i % 3]},{25 + i % 36}" for i in range(1000)
-    ]
-    (tmp_path / "people.csv").write_text("gender,education,age\n" + "\n".join(rows) + "\n")
+    """Return a folder with the campaign of the README, and the repository's `deploy`."""
+    if not all(map(shutil.which, NEEDED)):
+        pytest.skip("no bash, curl or sha256sum")
     (tmp_path / "draft.json").write_text(block(README, "json", '"alumni"'))
-    done(
-        lopub(
-            "campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "4", cwd=tmp_path
-        )
-    )
-    done(lopub("encode", "campaign.json", "people.csv", "-o", "reports.parquet", cwd=tmp_path))
+    make = ("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "4")
+    done(lopub(*make, cwd=tmp_path))
     return tmp_path
 
 
-@pytest.mark.skipif(
-    not all(map(shutil.which, ("bash", "curl", "sha256sum"))), reason="no bash, curl or sha256sum"
-)
-def test_the_first_run_runs(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    """As it stands, but for its ports, which are any that are free; before the backup, the app sends its report."""
-    pytest.importorskip("fastapi")
-    app = "import os\nurl = os.environ['URL']\n" + block(PAGE, "python", "client.send(url)")
-    (folder / "app.py").write_text(app)
-    before, backup, after = block(PAGE, "sh", "lopub serve").partition("lopub backup")
-    use_app = "URL=http://127.0.0.1:8000/campaigns/$ID python app.py\n"
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setenv("LOPUB_CONSOLE", "127.0.0.1:0")
-    with Shell() as shell:
-        said = "".join(map(shell.run, commands_of(f"{before}{use_app}{backup}{after}")))
-    assert "1 reports backed up" in said  # the app's; the one of `lopub send` was withdrawn
-    assert "1,000 reports" in said
-    assert (folder / "publication" / "data" / "synthetic.csv").exists()
+def run_script(script: str, folder: Path, *places: Path) -> str:
+    """Run shell commands in a folder, programs of these places before all others; the output."""
+    own = (
+        "CURL_CA_BUNDLE",
+        "SSL_CERT_DIR",
+        "SSL_CERT_FILE",
+    )  # of this machine; the pages say their own
+    environment = {name: value for name, value in os.environ.items() if name not in own}
+    path = os.pathsep.join(
+        [*map(str, places), str(Path(sys.executable).parent), os.environ["PATH"]]
+    )
+    ran = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", script],
+        cwd=folder,
+        env={**environment, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_SECONDS,
+        check=False,
+    )
+    assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}"
+    return ran.stdout
 
 
-def test_the_example_of_the_bound_runs(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    monkeypatch.chdir(folder)
-    exec(compile(block(PAGE, "python", "poisoning_bound"), "operating.md", "exec"), {})
-    worst, mean = map(float, capsys.readouterr().out.split())
-    assert worst > mean > 0.01
+# ---- running a collector
+
+SUDO = '[ "$1" = -u ] && shift 2\nexec "$@"\n'
+CHOWN = "exit 0\n"
+NGINX = 'exec {program} -c {root}/etc/nginx/nginx.conf -g "pid {root}/nginx.pid;" "$@" 2>> {root}/nginx.log\n'
+SYSTEMCTL = """case "$*" in
+  daemon-reload) ;;
+  "restart nginx") nginx ;;
+  "enable --now "*)
+    shift 2
+    for unit in "$@"; do keep-running $unit > {root}/$unit.log 2>&1 < /dev/null & echo $! >> {root}/pids; done ;;
+  *) exit 64 ;;
+esac
+"""
+KEEP_RUNNING = """set -a; . {root}/etc/lopub.env; set +a
+trap 'kill $child; exit' TERM
+while true; do
+  $(sed -n 's/^ExecStart=//p' {root}/etc/systemd/system/$1.service) &
+  child=$!
+  wait $child
+  sleep 1
+done
+"""
+"""`Restart=always`: the first start of console and worker may be too early for them."""
+
+
+class Machine:
+    """A directory that stands for the machine of the page: its `etc`, its programs, its ports."""
+
+    def __init__(self, folder: Path, database: str) -> None:
+        self.folder, self.root, self.programs = folder, folder / "machine", folder / "programs"
+        for directory in ("etc/nginx", "etc/systemd/system", "var/lib/lopub"):
+            (self.root / directory).mkdir(parents=True)
+        self.port, self.console_port = free_port(), free_port()
+        self.upstream, self.console_upstream = free_port(), free_port()
+        self.places = {
+            "/opt/lopub/bin": str(Path(sys.executable).parent),
+            "/etc/": f"{self.root}/etc/",
+            "/var/lib/lopub": f"{self.root}/var/lib/lopub",
+            "127.0.0.1:8000": f"127.0.0.1:{self.upstream}",
+            "https://collector.example/": f"https://localhost:{self.port}/",
+            "postgresql://lopub:PASSWORD@localhost/lopub": database,
+            "LOPUB_FILES=": f"LOPUB_PORT={self.upstream}\nLOPUB_CONSOLE_PORT={self.console_upstream}\nLOPUB_FILES=",
+        }
+        self._copy_deploy()
+        self._make_programs()
+
+    def translated(self, text: str) -> str:
+        """Return text of the page, or of a unit, with the places of this machine."""
+        for old, new in self.places.items():
+            text = text.replace(old, new)
+        return text
+
+    def _copy_deploy(self) -> None:
+        deploy = self.folder / "deploy"
+        changes = changes_for(
+            self.root / "etc/ssl/lopub",
+            port=self.port,
+            console_port=self.console_port,
+            upstream=self.upstream,
+            console_upstream=self.console_upstream,
+        )
+        write_configuration(deploy, changes)
+        for unit in (deploy / "systemd").iterdir():
+            unit.write_text(self.translated(unit.read_text()))
+
+    def _make_programs(self) -> None:
+        self.programs.mkdir()
+        program = shutil.which("nginx") or "/usr/sbin/nginx"
+        programs = {"sudo": SUDO, "chown": CHOWN, "nginx": NGINX, "systemctl": SYSTEMCTL}
+        programs["keep-running"] = KEEP_RUNNING
+        for name, text in programs.items():
+            file = self.programs / name
+            filled = text.replace("{program}", program).replace("{root}", str(self.root))
+            file.write_text(f"#!/usr/bin/env bash\n{filled}")
+            file.chmod(0o755)
+
+    def stop(self) -> None:
+        """End what the page has started."""
+        for file in ("nginx.pid", "pids"):
+            with suppress(FileNotFoundError):
+                for number in (self.root / file).read_text().split():
+                    with suppress(ProcessLookupError):
+                        os.kill(int(number), 15)
+
+
+@contextmanager
+def machine_of(folder: Path, database: str) -> Iterator[Machine]:
+    """A machine on which nothing runs any more afterwards."""
+    machine = Machine(folder, database)
+    try:
+        yield machine
+    finally:
+        machine.stop()
+
+
+def test_the_page_on_running_a_collector_runs_from_top_to_bottom(folder: Path, postgres: Postgres):
+    skip_without_nginx()
+    blocks = [one.text for one in blocks_of(PAGE) if one.language == "sh" and one.reason is None]
+    with machine_of(folder, postgres.new_database()) as machine:
+        if "console" in all_commands():
+            console = f"https://localhost:{machine.console_port}/console"
+            blocks.append(f"until curl --silent --fail --location {console}; do sleep 0.5; done")
+        said = run_script(machine.translated("\n".join(blocks)), folder, machine.programs)
+    assert '"status":"ready"' in said
+    assert '"reports":1,' in said  # sent twice, counted once
+    assert "Withdrawn" in said and "0 reports backed up" in said
+    assert "lopub_withdrawals_total 1" in said
+    log = (machine.root / "nginx.log").read_text()
+    assert "syntax is ok" in log
+
+
+def test_units_differ_in_their_command_only():
+    """What shields the machine from one of them shields it from all."""
+    texts = [unit.read_text() for unit in UNITS]
+    assert len(texts) == 3
+    shared = {re.sub(r"(?m)^(Description|ExecStart)=.*\n", "", text) for text in texts}
+    assert len(shared) == 1
+    commands = [re.search(r"(?m)^ExecStart=/opt/lopub/bin/lopub (\w+)", text) for text in texts]
+    assert {command[1] for command in commands if command} == {"serve", "console", "worker"}
 
 
 def test_every_page_that_this_one_points_to_is_there():
-    for target in re.findall(r"\]\(([^)#]+)\)", PAGE):
+    for target in re.findall(r"\]\(([^)#]+)\)", TEXT):
         assert (ROOT / "docs" / target).resolve().exists(), target
 
 
 def test_every_metric_of_the_page_is_one_of_the_collectors():
     metrics = pytest.importorskip("lopub.collector.metrics")
     shown = metrics.Metrics().text(n_waiting=0)
-    named = set(re.findall(r"`(lopub_\w+)", PAGE))
+    named = set(re.findall(r"`(lopub_\w+)", TEXT))
     assert named == set(re.findall(r"# TYPE (\w+)", shown))
 
 
-def test_every_setting_of_the_page_is_one_of_the_collectors(tmp_path: Path):
-    settings = pytest.importorskip("lopub.collector.settings")
-    (tmp_path / "lopub.toml").write_text(block(PAGE, "toml", "database"))
-    assert settings.settings_from(tmp_path / "lopub.toml", {}, {}).queue_reports == 65536
-
-
-# ---- what fakes move
-
-
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "poisoning_figures", ROOT / "benchmarks" / "poisoning.py"
-    )
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def rows() -> list[dict[str, str]]:
-    with open(ROOT / "benchmarks" / "results" / "poisoning.csv", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def test_the_figures_of_the_page_are_those_of_the_committed_table():
-    assert script().page_table() in PAGE
-
-
-def test_what_the_page_says_of_the_estimators_is_so():
-    """Every estimator stays within the bound, whatever views fakes choose."""
-    passed = {
-        method: {
-            (row["mechanism"], row["view"], row["randomize"])
-            for row in rows()
-            if float(row[method]) > most(row)
-        }
-        for method in ("linear", "moments", "shrunk", "em")
-    }
-    assert not any(passed.values()), passed
-    assert any(
-        float(row["shrunk"]) > float(row["mean_bound"])
-        for row in rows()
-        if row["mechanism"] == "bloom"
-    )
-
-
-def most(row: dict[str, str]) -> float:
-    """The bound, and a little for how many honest reports happened to cover the cell."""
-    return float(row["bound"]) * 1.02 + 0.0005
-
-
-def test_one_percent_of_chosen_views_is_noticed_wherever_views_are_drawn_in_pairs():
-    told = {
-        row["warned"]
-        for row in rows()
-        if row["view"] == "sample:2" and row["fake_share"] in ("0.01", "0.05")
-    }
-    assert told == {"True"}
-    assert {row["warned"] for row in rows() if row["view"] == "all"} == {"False"}
+def test_every_setting_of_the_page_is_an_option_of_its_command():
+    """And every option of theirs that has a variable is on the page."""
+    rows = re.findall(r"(?m)^\| (`LOPUB_[^|]*) \| ([^|]*) \|", TEXT)
+    stated = {name for names, _ in rows for name in re.findall(r"LOPUB_\w+", names)}
+    commands = [all_commands()[name] for name in ("serve", "console", "worker")]
+    options = [option for command in commands for option in command.params]
+    assert stated == {option.envvar for option in options if option.envvar}
 
 
 # ---- the HTTP interface
 
-HTTP = (ROOT / "docs" / "http.md").read_text()
 
-
-@pytest.mark.skipif(
-    not all(map(shutil.which, ("bash", "curl", "sha256sum"))), reason="no bash, curl or sha256sum"
-)
 def test_every_command_of_the_page_on_http_runs(folder: Path):
-    pytest.importorskip("fastapi")
-    from lopub import Campaign
-    from servers import running_collector
-
-    python = Path(sys.executable)
+    python = block(HTTP, "python", "report.json")
     made = subprocess.run(
-        [python, "-c", block(HTTP, "python", "report.json")],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-c", python], cwd=folder, capture_output=True, text=True
     )
     assert made.returncode == 0, made.stderr
-    campaign = Campaign.load(folder / "campaign.json")
-    with running_collector(f"sqlite:///{folder}/lopub.db", "--console", "127.0.0.1:0") as running:
-        assert running.process.stdout is not None
-        (console,) = re.findall(r"http://127.0.0.1:(\d+)", running.process.stdout.readline())
-        script = (
-            block(HTTP, "sh", "COLLECTOR=")
-            .replace("8000", str(running.port))
-            .replace("8001", console)
-        )
-        environment = os.environ | {"PATH": f"{python.parent}:{os.environ['PATH']}"}
-        command = ["bash", "-e", "-o", "pipefail", "-c", script]
-        result = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-    assert result.returncode == 0, result.stderr
-    assert f"{campaign.id}  -" in result.stdout  # the hash of what was fetched
-    assert '"received": 1' in result.stdout or '"received":1' in result.stdout
-    assert '"open":false' in result.stdout
-    assert "lopub_withdrawals_total 1" in result.stdout
+    with running_collector(f"sqlite:///{folder}/lopub.db") as running:
+        script = block(HTTP, "sh", "COLLECTOR=").replace("8000", str(running.port))
+        said = run_script(script, folder)
+    assert "  -" in said  # the hash of what was fetched
+    assert '"received": 1' in said or '"received":1' in said
+    assert '"open":false' in said
+    assert "lopub_withdrawals_total 1" in said
 
 
 def test_the_page_on_http_and_the_collectors_own_name_every_route(tmp_path: Path):
-    from servers import running_collector
-
     with running_collector(f"sqlite:///{tmp_path}/lopub.db") as running:
         paths = running.ask("GET", "/openapi.json").json["paths"]
         shown = running.ask("GET", "/docs").body.decode()
@@ -208,8 +243,7 @@ def test_the_page_on_http_and_the_collectors_own_name_every_route(tmp_path: Path
             assert f"`{method.upper()} {path}`" in HTTP
             assert f"<code>{method.upper()} {path}</code>" in shown
     types = paths["/campaigns/{id}/reports"]["post"]["requestBody"]["content"]
-    assert (
-        FRAMED_TYPE in types and f"@reports.bin -H &#39;Content-Type: {FRAMED_TYPE}&#39;" in shown
-    )
+    example = f"@reports.bin -H &#39;Content-Type: {FRAMED_TYPE}&#39;"
+    assert FRAMED_TYPE in types and example in shown
     assert front.status == 200 and b'href="/docs"' in front.body
     assert "default-src 'none'" in front.headers["content-security-policy"]

@@ -28,14 +28,14 @@ from lopub import (
 )
 from lopub.campaign.report import unframed
 
-pytest.importorskip("fastapi")
+pytest.importorskip("starlette")
 
 from test_sending import received
 
 from load import note_figures, opened
+from lopub.collector.batches import batch_of
 from lopub.collector.campaigns import find_campaign
 from lopub.collector.database import store_at
-from lopub.collector.reading import batch_of
 from servers import Running, running_collector
 from tiers import FULL
 

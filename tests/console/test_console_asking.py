@@ -4,7 +4,7 @@ from lopub.campaign.attribute import Boolean, Categorical, IntegerRange
 from lopub.campaign.binned import Binned
 from lopub.campaign.condition import Comparison
 from lopub.campaign.domain import Domain
-from lopub.console.asking import MOST_SHOWN, askables
+from lopub.console.report_pages import MOST_SHOWN, askables
 from lopub.queries.expressions import parsed
 from lopub.queries.predicates import question
 

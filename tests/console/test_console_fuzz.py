@@ -5,18 +5,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
 from starlette.routing import Route
 
-from consoles import Console, begun, running_console, send
-from lopub.collector.collector import Collector
-from lopub.collector.database import store_at
-from lopub.console.app import HEADERS, SCREENS, console_app
-from lopub.console.desk import Screen
+from consoles import FORM, Console, begun, console_here, running_console, send
+from lopub.console.app import BESIDE, HEADERS, PAGES
+from lopub.console.routes import PageRoute
 
 FIELDS = (
     "do", "name", "language", "title.en", "consent.en", "min_reports", "opens", "closes", "new_language", "version", "tab",
@@ -24,51 +21,47 @@ FIELDS = (
     "from", "people", "epsilon", "campaign", "typed", "structure", "method", "numbers", "rows", "copies", "seed", "round",
     "counts", "token", "q0.key", "q0.controls", "sure",
 )  # fmt: skip
-ASKED = ("q", "state", "page", "ask", "people", "epsilon")
+ASKED = ("q", "state", "page", "question", "people", "epsilon")
 SIGN_OUT = "/console/sign-out"
-"""Asked without the session's own token: after it there would be nothing left to ask."""
-BESIDE = ("/", "/metrics", "/console/static/{name}", "/console/contribute/{name}")
-"""What the console answers besides its screens."""
+"""Not asked: after it there would be nothing left to ask."""
 ENDS = re.compile("/(drop|open|close|delete)$")
 """What takes away what the known addresses name."""
 
 
-def described(csrf: str) -> dict[str, Any]:
+def described() -> dict[str, Any]:
     """The console's routes as OpenAPI has them."""
     paths: dict[str, Any] = {}
-    for one in (*SCREENS, *(Screen("GET", path, SCREENS[0].show) for path in BESIDE)):
-        paths.setdefault(one.path, {})[one.method.lower()] = operation(
-            one, "" if one.path == SIGN_OUT else csrf
-        )
+    for one in (*PAGES, *BESIDE):
+        if one.path != SIGN_OUT:
+            paths.setdefault(one.path, {})[method_of(one).lower()] = operation(one)
     return {"openapi": "3.1.0", "info": {"title": "console", "version": "1"}, "paths": paths}
 
 
-def operation(screen: Screen, csrf: str) -> dict[str, Any]:
+def method_of(route: Route) -> str:
+    return "POST" if "POST" in (route.methods or ()) else "GET"
+
+
+def operation(route: Route) -> dict[str, Any]:
     text = {"type": "string"}
-    names = re.findall(r"\{(\w+)\}", screen.path)
+    names = re.findall(r"\{(\w+)\}", route.path)
     found: dict[str, Any] = {"responses": {"default": {"description": "an answer"}}}
     found["parameters"] = [
         {"name": name, "in": "path", "required": True, "schema": text} for name in names
     ]
-    if screen.method == "GET":
+    if method_of(route) == "GET":
         found["parameters"] += [{"name": name, "in": "query", "schema": text} for name in ASKED]
         return found
-    properties = dict.fromkeys(FIELDS, text) | {"csrf": {"type": "string", "enum": [csrf]}}
     schema = {
         "type": "object",
-        "required": ["csrf"],
-        "properties": properties,
+        "properties": dict.fromkeys(FIELDS, text),
         "additionalProperties": text,
     }
-    found["requestBody"] = {
-        "required": True,
-        "content": {"application/x-www-form-urlencoded": {"schema": schema}},
-    }
+    found["requestBody"] = {"required": True, "content": {FORM: {"schema": schema}}}
     return found
 
 
 def schemathesis(console: Console, directory: Path, *options: str, settings: str = "") -> int:
-    (directory / "console.json").write_text(json.dumps(described(console.csrf())))
+    (directory / "console.json").write_text(json.dumps(described()))
     (directory / "schemathesis.toml").write_text(settings)
     command = [
         str(Path(sys.executable).with_name("st")),
@@ -100,15 +93,6 @@ def schemathesis(console: Console, directory: Path, *options: str, settings: str
     return int(found[1].replace(",", ""))
 
 
-def test_every_route_of_the_console_is_among_those_that_are_asked(tmp_path: Path):
-    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
-    app = console_app(cast(Collector, SimpleNamespace(store=store)), home=tmp_path, public="")
-    store.close()
-    assert {route.path for route in app.routes if isinstance(route, Route)} == set(
-        described("")["paths"]
-    )
-
-
 STRANGE = ("\0", "9" * 400, "[" * 2000, "-\udcff\ud800{{7*7}}'\"<b>\r\n")
 """What nobody fills in."""
 
@@ -118,20 +102,20 @@ def as_utf8(text: str) -> bytes:
 
 
 def test_the_console_answers_what_nobody_would_fill_in(tmp_path: Path):
-    """Every screen, with something strange in every place of its address and of its form."""
+    """Every page, with something strange in every place of its address and of its form."""
     wrong: list[object] = []
-    with running_console(f"sqlite:///{tmp_path}/lopub.db", tmp_path) as console:
-        csrf, draft = console.csrf(), begun(console).rpartition("/")[2]
+    with console_here(f"sqlite:///{tmp_path}/lopub.db", tmp_path) as console:
+        draft = begun(console).rpartition("/")[2]
         campaign = send(console, "known", 3, min_reports=1).rpartition("/")[2]
         places = {"{draft}": draft, "{id}": campaign, "{job}": "1"}
-        for screen in (one for one in SCREENS if one.path != SIGN_OUT):
+        for route in (one for one in PAGES if one.path != SIGN_OUT):
             for text in STRANGE:
-                strange = re.sub(r"\{\w+\}", quote(as_utf8(text), safe=""), screen.path)
-                known = strange if ENDS.search(screen.path) else filled(screen.path, places)
+                strange = re.sub(r"\{\w+\}", quote(as_utf8(text), safe=""), route.path)
+                known = strange if ENDS.search(route.path) else filled(route.path, places)
                 for path in {strange, known}:
-                    status = sent(console, screen.method, path, text, csrf)
+                    status = sent(console, route, path, text)
                     if status >= 500 or (path == strange != known and status == 200):
-                        wrong.append((screen.method, path, text, status))
+                        wrong.append((route.methods, path, text, status))
         wrong += [line for line in console.errors if "bug" in line or "exception" in line]
         assert wrong == []
         assert f"/console/campaigns/{campaign}" in console.get("/console?q=known")
@@ -143,14 +127,13 @@ def filled(path: str, places: dict[str, str]) -> str:
     return path.replace("{name}", "x")
 
 
-def sent(console: Console, method: str, path: str, text: str, csrf: str) -> int:
-    """Ask for a screen with the same text in every field; the status of the answer."""
-    if method == "GET":
+def sent(console: Console, route: PageRoute, path: str, text: str) -> int:
+    """Ask for a page with the same text in every field; the status of the answer."""
+    if method_of(route) == "GET":
         asked = urlencode(dict.fromkeys(ASKED, as_utf8(text)))
         return console.ask("GET", f"{path}?{asked}").status
-    form = urlencode(dict.fromkeys(FIELDS, as_utf8(text)) | {"csrf": csrf.encode()}).encode()
-    told = {"Content_Type": "application/x-www-form-urlencoded"}
-    return console.ask("POST", path, form, **told).status
+    form = urlencode(dict.fromkeys(FIELDS, as_utf8(text))).encode()
+    return console.ask("POST", path, form, Content_Type=FORM).status
 
 
 @pytest.mark.full
@@ -164,7 +147,7 @@ def test_the_console_answers_whatever_it_is_sent(database: str, tmp_path: Path):
             "/%00",
         ):
             assert console.ask("GET", path).status == 404, path
-        assert console.do("/console/drafts/%00/drop").status == 404
+        assert console.post("/console/drafts/%00/drop").status == 404
         campaign = send(console, "known", 3, min_reports=1).rpartition("/")[2]
         draft = begun(console).rpartition("/")[2]
         known = (

@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from consoles import Console, begun, opened, running_console
+from consoles import Console, begun, console_here, opened, worker_here
 from lopub.collector.campaigns import all_campaigns, close_campaign, find_campaign
 from lopub.collector.database import store_at
-from lopub.collector.importing import _rows
-from lopub.collector.queue import QueuedJob, State, ask, find_job, jobs_of
+from lopub.collector.imports import _rows
 from lopub.collector.store import Submission
 from lopub.collector.studies import open_study
-from lopub.console.asking import askables, share_in_report
-from lopub.console.results import place_of
+from lopub.console.report_pages import askables, share_in_report
+from lopub.jobs.queue import QueuedJob, State, ask, find_job, jobs_of
+from lopub.jobs.result_files import place_of
 from lopub.pages.templating import LANGUAGES
 from lopub.publication import Publication
 from lopub.queries.expressions import written
@@ -64,7 +64,10 @@ class Published:
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Published]:
     directory = tmp_path_factory.mktemp("console")
-    with running_console(f"sqlite:///{directory}/lopub.db", directory) as console:
+    with (
+        console_here(f"sqlite:///{directory}/lopub.db", directory) as console,
+        worker_here(console, directory),
+    ):
         campaign = opened(console, HOSTILE).rpartition("/")[2]
         store = store_at(console.address)
         entry = find_campaign(store, campaign)
@@ -147,7 +150,7 @@ def test_the_page_says_who_can_see_a_publication_and_how_others_can(published: P
 def test_an_answer_stands_beside_what_the_report_says_of_the_same(published: Published):
     """Forbids to show one of the two alone: they are estimates of one share, and may differ."""
     page = html.unescape(
-        published.console.get(f"{published.home}/read?ask=do_you_smoke+%3D%3D+true")
+        published.console.get(f"{published.home}/ask?question=do_you_smoke+%3D%3D+true")
     )
     directory = place_of(published.files, published.job) / "publication"
     publication = Publication.load(directory)
@@ -179,19 +182,18 @@ def test_the_share_in_the_report_is_that_of_its_table(published: Published):
 def test_files_of_a_job_go_where_somebody_says_that_it_is_meant(published: Published):
     console, store = published.console, store_at(published.console.address)
     job = ended(console, ask(store, "publish", published.campaign, {"seed": 7}).number)
-    exported = ended(console, ask(store, "export", published.campaign).number)
     place, page = place_of(published.files, job), f"/console/jobs/{job.number}"
-    told = console.do(f"{page}/remove")
+    told = console.post(f"{page}/remove")
     assert (
         told.status == 400
         and b"tick that they are to be deleted for good" in told.body
         and place.is_dir()
     )
     console.sign_in(console.reader)
-    assert console.do(f"{page}/remove", {"sure": "1"}).status == 403 and place.is_dir()
+    assert console.post(f"{page}/remove", {"sure": "1"}).status == 403 and place.is_dir()
     console.sign_in()
     assert f'src="{page}/page"' in console.get(f"{published.home}/read")
-    assert console.do(f"{page}/remove", {"sure": "1"}).status == 303
+    assert console.post(f"{page}/remove", {"sure": "1"}).status == 303
     assert not place.parent.exists()
     assert "Its files were deleted." in console.get(page) and "publication.zip" not in console.get(
         page
@@ -205,11 +207,8 @@ def test_files_of_a_job_go_where_somebody_says_that_it_is_meant(published: Publi
     assert f'src="/console/jobs/{published.job.number}/page"' in console.get(
         f"{published.home}/read"
     )  # the one before
-    assert "It is deleted by itself after 30 days." in console.get(
-        f"/console/jobs/{exported.number}"
-    )
     assert "files deleted" in console.get("/console/log")
-    assert console.do(f"{page}/remove", {"sure": "1"}).status == 404
+    assert console.post(f"{page}/remove", {"sure": "1"}).status == 404
     store.close()
 
 
@@ -218,7 +217,7 @@ def test_a_certificate_cannot_be_taken_away(published: Published):
     (other,) = (one for one in [opened(console, HOSTILE | {"name": "short"})])
     close_campaign(store, other.rpartition("/")[2])
     job = ended(console, ask(store, "delete", other.rpartition("/")[2]).number)
-    assert console.do(f"/console/jobs/{job.number}/remove", {"sure": "1"}).status == 400
+    assert console.post(f"/console/jobs/{job.number}/remove", {"sure": "1"}).status == 400
     assert place_of(published.files, job).is_dir()
     store.close()
 
@@ -226,11 +225,11 @@ def test_a_certificate_cannot_be_taken_away(published: Published):
 def test_a_plan_whose_files_are_gone_is_made_again(published: Published):
     console, store = published.console, store_at(published.console.address)
     draft = begun(console, HOSTILE | {"name": "planned"})
-    console.do(f"{draft}/plan", {"people": "500", "epsilon": "4", "do": "try"})
+    console.post(f"{draft}/plan", {"people": "500", "epsilon": "4", "do": "try"})
     (job,) = jobs_of(store, draft.rpartition("/")[2], kind="plan")
     ended(console, job.number)
-    assert console.do(f"/console/jobs/{job.number}/remove", {"sure": "1"}).status == 303
-    assert console.do(f"{draft}/open").status == 303
+    assert console.post(f"/console/jobs/{job.number}/remove", {"sure": "1"}).status == 303
+    assert console.post(f"{draft}/open").status == 303
     names = [
         entry.campaign.domain.names
         for entry in all_campaigns(store)

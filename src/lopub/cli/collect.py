@@ -1,15 +1,17 @@
-"""`lopub collect`: open, close and list a collector's campaigns, without HTTP."""
+"""`lopub collect`: a collector's campaigns and its date, without HTTP."""
 
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lopub.campaign.campaign import Campaign
-from lopub.campaign.schedule import GRACE_DAYS, day_of
+from lopub.campaign.schedule import EPOCH, GRACE_DAYS, day_of
 from lopub.cli.console import tell
 from lopub.cli.database import DEFAULT, opened
 from lopub.cli.options import AsJson, CampaignFile, CampaignFileOrId, Database, Grace
+from lopub.errors import DomainError
 
 if TYPE_CHECKING:
     from lopub.collector.campaigns import Entry
@@ -25,7 +27,8 @@ People = Annotated[
     ),
 ]
 app = typer.Typer(
-    no_args_is_help=True, help="Open, close and list the campaigns of a collector's database."
+    no_args_is_help=True,
+    help="Open, close and list the campaigns of a collector's database, and confirm the date.",
 )
 
 
@@ -37,10 +40,11 @@ def open_(
     grace_days: Grace = GRACE_DAYS,
     as_json: AsJson = False,
 ) -> None:
-    """Open a campaign, so that its collector takes reports. A running collector need not be restarted.
+    """Open a campaign, so that its collector takes reports.
 
-    A campaign with a schedule closes by itself: reports that were made within the schedule, and withdrawals, are still taken for
-    some days of grace after it. A campaign without a schedule stays open until it is closed.
+    A running collector need not be restarted. A campaign with a schedule closes by itself: reports
+    that were made within the schedule, and withdrawals, are still taken for some days of grace
+    after it. A campaign without a schedule stays open until it is closed.
 
     Example: `lopub collect open campaign.json --people 5000 --database sqlite:///lopub.db`
 
@@ -49,7 +53,8 @@ def open_(
     campaign = Campaign.load(campaign_file)
     with opened(database, create=True) as store:
         from lopub.collector.campaigns import open_campaign
-        from lopub.collector.keeping import BY_COMMAND, goal_of, record, set_goal
+        from lopub.collector.drafts import goal_of, set_goal
+        from lopub.collector.steward_log import BY_COMMAND, record
 
         entry, is_new = open_campaign(store, campaign, grace_days=grace_days)
         if is_new:
@@ -77,26 +82,61 @@ def open_(
 def close(
     campaign: CampaignFileOrId, database: Database = DEFAULT, as_json: AsJson = False
 ) -> None:
-    """Close a campaign for good: it takes no more reports and no more withdrawals, and its retention begins.
+    """Close a campaign for good: it takes no reports and no withdrawals, and its retention begins.
 
     Example: `lopub collect close campaign.json --database sqlite:///lopub.db`
 
     More: docs/operating.md
     """
     with opened(database) as store:
-        from lopub.collector.campaigns import close_campaign
-        from lopub.collector.keeping import BY_COMMAND, record
-        from lopub.collector.reading import chosen
+        from lopub.collector.campaigns import campaign_named, close_campaign
+        from lopub.collector.steward_log import BY_COMMAND, record
 
-        entry = close_campaign(store, chosen(store, campaign_id(campaign)).campaign.id)
+        entry = close_campaign(store, campaign_named(store, campaign_id(campaign)).campaign.id)
         record(store, BY_COMMAND, "campaign closed", entry.campaign.id)
     line = f"campaign {entry.campaign.terms.name} is closed since {entry.closed_on}"
     tell(described(entry), line, as_json=as_json)
 
 
+@app.command("confirm-date")
+def confirm_date(
+    day: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATE", help="Today's date in UTC, as 2026-11-18.", show_default=False
+        ),
+    ],
+    database: Database = DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Confirm the date, so that a collector goes on deleting reports whose retention is over.
+
+    It stops where its clock has jumped: because it is wrong, or because no collector has run for
+    more than a week. Look at another clock before you confirm: by a wrong date, reports are deleted
+    for good.
+
+    Example: `lopub collect confirm-date 2026-11-18 --database sqlite:///lopub.db`
+
+    More: docs/operating.md
+    """
+    try:
+        slot = (date.fromisoformat(day) - EPOCH).days
+    except ValueError:
+        raise DomainError("DATE must be a day such as 2026-11-18, got {day!r}", day=day) from None
+    with opened(database) as store:
+        from lopub.collector.retention import confirm_date as confirmed
+        from lopub.collector.steward_log import BY_COMMAND
+
+        confirmed(store, slot, BY_COMMAND)
+    line = f"confirmed: today is {day}; a running collector goes on within the hour"
+    tell({"confirmed": day}, line, as_json=as_json)
+
+
 @app.command("list")
 def list_campaigns(database: Database = DEFAULT, as_json: AsJson = False) -> None:
-    """List the campaigns, each with its number of reports once that may be shown, in rounds those of rounds that have enough.
+    """List the campaigns, each with its number of reports once that may be shown.
+
+    Of a campaign in rounds, the reports of those rounds are counted that have enough.
 
     Example: `lopub collect list --database sqlite:///lopub.db`
 
@@ -104,8 +144,7 @@ def list_campaigns(database: Database = DEFAULT, as_json: AsJson = False) -> Non
     """
     documents, lines = [], []
     with opened(database) as store:
-        from lopub.collector.campaigns import all_campaigns
-        from lopub.collector.reading import count_to_show
+        from lopub.collector.campaigns import all_campaigns, count_to_show
 
         for entry in all_campaigns(store):
             n_reports, least = count_to_show(store, entry), entry.campaign.terms.min_reports
@@ -126,8 +165,10 @@ def list_campaigns(database: Database = DEFAULT, as_json: AsJson = False) -> Non
 def _n_reports_shown(n_reports: int | None, least: int) -> str:
     """As a person would say it.
 
-    >>> _n_reports_shown(None, 1), _n_reports_shown(None, 20), _n_reports_shown(1, 1), _n_reports_shown(1200, 20)
-    ('no reports', 'below 20 reports', '1 report', '1,200 reports')
+    >>> [_n_reports_shown(n, 20) for n in (None, 1, 1200)]
+    ['below 20 reports', '1 report', '1,200 reports']
+    >>> _n_reports_shown(None, 1)
+    'no reports'
     """
     if n_reports is None:
         return "no reports" if least <= 1 else f"below {least:,} reports"
@@ -141,7 +182,8 @@ def campaign_id(named: str) -> str:
 
 
 def open_days(entry: "Entry") -> str:
-    """Until when reports can be made, and until when late ones are taken; empty where a campaign has no schedule."""
+    """Until when reports can be made, and until when late ones are taken; empty where a campaign
+    has no schedule."""
     schedule = entry.campaign.terms.schedule
     if schedule is None or entry.closes_on is None:
         return ""

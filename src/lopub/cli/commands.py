@@ -24,6 +24,7 @@ COMMANDS = {
     "publish": "publish.publish",
     "evaluate": "evaluate.evaluate",
     "serve": "serve.serve",
+    "console": "serve_console.console",
     "worker": "worker.worker",
     "collect": "collect.app",
     "token": "token.app",

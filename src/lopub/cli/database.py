@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lopub.collector.store import ReportStore
 
 DEFAULT = "sqlite:///lopub.db"
-NEEDED = ("alembic", "fastapi", "psycopg", "sqlalchemy", "uvicorn")
+NEEDED = ("psycopg", "sqlalchemy", "starlette", "uvicorn")
 
 
 def refuse_without_service() -> None:
@@ -25,12 +25,11 @@ def refuse_without_service() -> None:
 
 @contextmanager
 def opened(address: str, *, create: bool = False, alone: bool = False) -> "Iterator[ReportStore]":
-    """The store at an address. create: make the file if there is none; it goes again if the command is refused. alone: refused
-    while a collector uses the file."""
+    """Open the store at an address. create: make the file if there is none; it is deleted again if
+    the command is refused. alone: refused while a collector uses the file."""
     refuse_without_service()
-    from lopub.collector.campaigns import (
-        all_campaigns,
-    )  # loads SQLAlchemy, which most commands do not need
+    # these load SQLAlchemy, which most commands do not need
+    from lopub.collector.campaigns import all_campaigns
     from lopub.collector.database import store_at
 
     store = store_at(address, create=create)

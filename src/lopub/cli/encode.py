@@ -1,6 +1,7 @@
 """`lopub encode`: many simulated clients."""
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
@@ -8,10 +9,13 @@ import typer
 
 from lopub.campaign.budget import decimal_up
 from lopub.campaign.campaign import Campaign
+from lopub.campaign.schedule import EPOCH
 from lopub.campaign.wording import lifetime_in_words
 from lopub.cli.console import note, progress_bar, tell
 from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, CampaignFile, Force
 from lopub.cli.outputs import check_file, check_unread
+from lopub.client.client import today
+from lopub.errors import DomainError
 from lopub.reports.batch import ReportBatch, save_reports
 from lopub.reports.dataset import Dataset
 from lopub.reports.progress import Progress
@@ -59,6 +63,17 @@ def encode(
             show_default=False,
         ),
     ] = None,
+    day: Annotated[
+        str | None,
+        typer.Option(
+            "--day",
+            metavar="DAY",
+            help="The day on the reports, such as 2026-11-18, or today. A collector takes reports over"
+            " HTTP only from the day before the campaign's opening on; `lopub import` takes older"
+            " ones, too. Unless given: the first day of the schedule, or 1970-01-01 for none.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -72,7 +87,9 @@ def encode(
     check_unread(output, [table_file, campaign_file])
     campaign = Campaign.load(campaign_file)
     dataset = Dataset.load(table_file, campaign.domain, coded=coded)
-    n_reports = encode_to(output, dataset, campaign, seed=seed, force=force)
+    n_reports = encode_to(
+        output, dataset, campaign, seed=seed, slot=slot_on(campaign, day), force=force
+    )
     note(EXPERIMENT if seed is None else f"{EXPERIMENT} {SEEDED}")
     if output.suffix != ".parquet":
         note(UNTOLD)
@@ -93,15 +110,38 @@ def encode(
     )
 
 
+def slot_on(campaign: Campaign, day: str | None) -> int | None:
+    """Return what reports carry that are made on a day, given as text; None where none is given."""
+    if day is None:
+        return None
+    if day == "today":
+        return today(campaign)
+    try:
+        slot = (date.fromisoformat(day) - EPOCH).days
+    except ValueError:
+        raise DomainError(
+            "--day must be a day such as 2026-11-18, or today, got {day!r}", day=day
+        ) from None
+    schedule = campaign.terms.schedule
+    in_round = schedule.slot_on(slot) if schedule else None
+    return slot if in_round is None else in_round
+
+
 def encode_to(
-    output: Path, dataset: Dataset, campaign: Campaign, *, seed: int | None, force: bool
+    output: Path,
+    dataset: Dataset,
+    campaign: Campaign,
+    *,
+    seed: int | None,
+    slot: int | None = None,
+    force: bool,
 ) -> int:
     """Simulate and write, block by block, with a progress bar; how many reports."""
 
     def shown(progress: Progress) -> Iterator[ReportBatch]:
         n_done = 0
         progress("encoding", n_done, len(dataset))
-        for block in simulate_blocks(dataset, campaign, seed=seed):
+        for block in simulate_blocks(dataset, campaign, seed=seed, slot=slot):
             yield block
             n_done += len(block)
             progress("encoding", n_done, len(dataset))

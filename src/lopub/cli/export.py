@@ -32,7 +32,8 @@ def export(
 ) -> None:
     """Write the reports of a database into a file, which all commands read that read reports.
 
-    A collector keeps only the hashes of report ids, and so does the file: it cannot be imported or sent again.
+    A collector keeps only the hashes of report ids, and so does the file: it cannot be imported or
+    sent again.
 
     Example: `lopub export --from sqlite:///lopub.db -o reports.parquet`
 

@@ -20,11 +20,13 @@ def import_reports(
     grace_days: Grace = GRACE_DAYS,
     as_json: AsJson = False,
 ) -> None:
-    """Put files of reports into a collector's database, checked and counted once as if they had been sent.
+    """Put files of reports into a collector's database, checked and counted once as if they had
+    been sent.
 
-    All files are read through before anything is kept of them, so that one that cannot be read leaves the database as it was.
-    Opens the campaign if it is not there. An SQLite file must not be in use by a running collector. Counts, and the reports of
-    another database, cannot be imported: the ids of their reports are not known.
+    All files are read through before anything is kept of them, so that one that cannot be read
+    leaves the database as it was. Opens the campaign if it is not there. An SQLite file must not be
+    in use by a running collector. Counts, and the reports of another database, cannot be imported:
+    the ids of their reports are not known.
 
     Example: `lopub import campaign.json reports.parquet --database sqlite:///lopub.db`
 
@@ -42,7 +44,7 @@ def import_reports(
     reports = chain.from_iterable([walk_reports(file, named.campaign) for file in named.reports])
     with opened(database, create=True, alone=True) as store, working("importing"):
         from lopub.collector.campaigns import open_campaign
-        from lopub.collector.importing import import_reports as imported
+        from lopub.collector.imports import import_reports as imported
 
         entry, _ = open_campaign(store, named.campaign, grace_days=grace_days)
         result = imported(store, entry, reports)
@@ -64,7 +66,8 @@ def import_reports(
 
 
 def _check(named: Named) -> bool:
-    """Refuse files that cannot be read, or that hold no report of the campaign. Whether they say that reports are simulated."""
+    """Refuse files that cannot be read, or that hold no report of the campaign. Whether they say
+    that reports are simulated."""
     n_reports, refused, is_simulated = 0, Counter[Reason](), False
     with working("reading reports"):
         for file in named.reports:

@@ -103,6 +103,37 @@ Database = Annotated[
         envvar="LOPUB_DATABASE",
     ),
 ]
+Files = Annotated[
+    Path | None,
+    typer.Option(
+        "--files",
+        metavar="DIR",
+        envvar="LOPUB_FILES",
+        help="Where the results of jobs lie, which console and workers share; beside an SQLite file unless given.",
+        show_default=False,
+    ),
+]
+Public = Annotated[
+    str,
+    typer.Option(
+        "--public",
+        metavar="URL",
+        envvar="LOPUB_PUBLIC",
+        help="The address by which people reach the collector, which links, posters and QR codes show;"
+        " that of the collector on this machine unless given.",
+        show_default=False,
+    ),
+]
+Embed = Annotated[
+    str,
+    typer.Option(
+        "--embed",
+        metavar="SITES",
+        envvar="LOPUB_EMBED",
+        help="Sites whose pages may show the contributor's page in a frame, separated by spaces.",
+        show_default=False,
+    ),
+]
 Grace = Annotated[
     int,
     typer.Option(

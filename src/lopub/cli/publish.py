@@ -27,22 +27,30 @@ from lopub.cli.options import (
 )
 from lopub.cli.outputs import check_directory
 from lopub.cli.send import rounds_from
-from lopub.cli.sources import Found, read, resolved
 from lopub.cli.sources import Sources as Named
+from lopub.cli.sources import (
+    are_made_up,
+    counted,
+    is_one_store,
+    noted,
+    resolved,
+    source_of,
+)
 from lopub.client.client import SECONDS_A_DAY
 from lopub.errors import DomainError
 from lopub.estimation import METHODS
 from lopub.estimation.joint import JointDistribution
 from lopub.estimation.methods import stopping
-from lopub.publication import STRUCTURES, Publication, PublishSettings, publish_rounds, published
+from lopub.publication import STRUCTURES, Publication, PublishSettings, publish_rounds
 from lopub.publication.render.rounds import MARK
-from lopub.publication.rounds import Rounds, rounds_beside, rounds_of
+from lopub.publication.rounds import Rounds, rounds_of
 from lopub.publication.settings import PHI
-from lopub.publication.stages import counts_suffice
+from lopub.publication.sources import SourceReports, read_all, read_source
 from lopub.publication.summary import notices_of, warnings_of, why_without_strength
 from lopub.queries.queries import MOST_TABLE_CELLS
 from lopub.reports.batch import ReportBatch
 from lopub.reports.counts import Counts
+from lopub.reports.engines import LocalEngine
 from lopub.reports.origin import Origin
 from lopub.synthesis.dependence import Pruning
 
@@ -234,8 +242,12 @@ def publish(
     }
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
-    found, rounds = found_reports(resolved(sources, campaign, round_name), settings, simulated)
-    publication = replace(estimated(found, settings, margin or ()), rounds=rounds)
+    named = resolved(sources, campaign, round_name)
+    reports = read_reports(named, settings, simulated)
+    found = noted(reports.data)
+    if named.slot is not None and not named.counts:
+        note_unfinished(reports.data, [named.slot])
+    publication = estimated(reports, settings, margin or ())
     publication.save(output, force=force)
     if told := language_told(publication.wording, [language] if language else []):
         note(told)
@@ -245,11 +257,13 @@ def publish(
     say(f"written: {output}; start with {output / 'report.html'}")
 
 
-def estimated(found: Found, settings: PublishSettings, margin: Sequence[Path]) -> Publication:
+def estimated(
+    reports: SourceReports, settings: PublishSettings, margin: Sequence[Path]
+) -> Publication:
     """All stages, with a bar. margin: files of known shares."""
     with progress_bar("estimating") as progress:
-        margins = [JointDistribution.load(path, found.campaign.domain) for path in margin]
-        return published(found.data, settings, progress=progress, margins=margins)
+        margins = [JointDistribution.load(path, reports.data.campaign.domain) for path in margin]
+        return reports.published(settings, margins=margins, progress=progress)
 
 
 def publish_all_rounds(
@@ -258,11 +272,13 @@ def publish_all_rounds(
     """Levels in every round, and changes from one to the next. language: of the page."""
     check_directory(output, mark=MARK, force=force)
     rounds_of(named.campaign)
-    found = marked(read(named), simulated)
-    if not isinstance(found.data, ReportBatch):
+    if named.counts:
         raise DomainError("counts do not tell rounds apart; --all-rounds needs the reports")
+    with working("reading reports"):
+        batch = read_all(source_of(named), origin=origin_of(named, simulated))
+    found = noted(batch)
     with working("estimating"):
-        rounds = publish_rounds(found.data)
+        rounds = publish_rounds(batch)
     rounds.save(output, language=language, force=force)
     n_reports = sum(
         rounds.n_reports.values()
@@ -314,26 +330,27 @@ def note_unfinished(data: ReportBatch | Counts | Rounds, slots: Sequence[int]) -
         )
 
 
-def found_reports(
-    named: Named, settings: PublishSettings, simulated: bool
-) -> tuple[Found, Rounds | None]:
-    """What the sources hold; or that of one round, and all rounds beside it, where they are there and have enough reports."""
-    suffices = named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings)
-    if named.slot is None or named.counts:
-        return marked(read(named, counts_suffice=suffices), simulated), None
-    every = marked(read(replace(named, slot=None)), simulated)
-    if not isinstance(every.data, ReportBatch):
-        raise DomainError("counts do not tell rounds apart; --round needs the reports")
-    own = every.data.of_round(named.slot)
-    note_unfinished(own, [named.slot])
-    return replace(every, data=own), rounds_beside(every.data, own)
+def read_reports(named: Named, settings: PublishSettings, simulated: bool) -> SourceReports:
+    """What the publication is made of: as the console's job reads it; or the counts, where some source has nothing else."""
+    origin = origin_of(named, simulated)
+    if named.counts:
+        counts = counted(named, LocalEngine())
+        return SourceReports(data=replace(counts, origin=counts.origin + origin))
+    source = source_of(named)
+    with progress_bar("reading reports") as progress:
+        return read_source(
+            source,
+            settings,
+            slot=named.slot,
+            origin=origin,
+            trusted_distinct=is_one_store(named),
+            progress=progress,
+        )
 
 
-def marked(found: Found, simulated: bool) -> Found:
-    """The same; marked as simulated where that was said."""
-    return replace(
-        found, data=replace(found.data, origin=found.data.origin + Origin(is_simulated=simulated))
-    )
+def origin_of(named: Named, simulated: bool) -> Origin:
+    """What is known of where the reports come from that they do not say themselves. simulated: whether somebody said so."""
+    return Origin(is_simulated=simulated or are_made_up(named))
 
 
 def pruning(find: str | None, rank: str | None) -> Pruning | None:

@@ -1,70 +1,65 @@
-"""`lopub serve`: the collector, and its console."""
+"""`lopub serve`: the collector, with a console and a worker beside it."""
 
-import os
+import secrets
+import socket
 import tempfile
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lopub.campaign.schedule import GRACE_DAYS
+from lopub.cli.children import children
 from lopub.cli.console import note, say
 from lopub.cli.database import refuse_without_service
+from lopub.cli.options import Embed, Files, Grace, Public
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
-    from lopub.collector.collector import Collector
-    from lopub.collector.settings import CollectorSettings
+    from lopub.collector.collector import CollectorSettings
     from lopub.collector.store import ReportStore
 
+DATABASE = "sqlite:///lopub.db"
 ServedDatabase = Annotated[
     str | None,
     typer.Option(
         "--database",
         metavar="URL",
-        help="sqlite:///FILE or postgresql://USER@HOST/NAME; sqlite:///lopub.db unless given.",
+        envvar="LOPUB_DATABASE",
+        help=f"sqlite:///FILE or postgresql://USER@HOST/NAME; {DATABASE} unless given.",
         show_default=False,
     ),
 ]
 Host = Annotated[
-    str | None,
-    typer.Option(
-        "--host",
-        metavar="HOST",
-        help="The address to listen on; 127.0.0.1 unless given.",
-        show_default=False,
-    ),
+    str,
+    typer.Option("--host", metavar="HOST", envvar="LOPUB_HOST", help="The address to listen on."),
 ]
 Port = Annotated[
-    int | None,
+    int,
     typer.Option(
         "--port",
         metavar="PORT",
-        help="The port to listen on; 8000 unless given, 0 for any.",
-        show_default=False,
+        envvar="LOPUB_PORT",
+        min=0,
+        max=65535,
+        help="The port to listen on; 0 for any.",
     ),
 ]
-Console = Annotated[
-    str | None,
+ConsolePort = Annotated[
+    int,
     typer.Option(
-        "--console",
-        metavar="HOST:PORT",
-        help="Where the console and the metrics listen; 127.0.0.1:8001 unless given, '' for nowhere.",
-        show_default=False,
+        "--console-port",
+        metavar="PORT",
+        envvar="LOPUB_CONSOLE_PORT",
+        min=0,
+        max=65535,
+        help="The port of the console, on this machine alone; 0 for any.",
     ),
 ]
-SettingsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--settings",
-        metavar="FILE",
-        help="Settings as TOML; LOPUB_* in the environment overrule them.",
-        show_default=False,
-    ),
+Alone = Annotated[
+    bool,
+    typer.Option("--alone", help="The collector only: console and worker are started elsewhere."),
 ]
 Demo = Annotated[
     bool,
@@ -73,79 +68,110 @@ Demo = Annotated[
         help="Show the whole product: made-up campaigns in a new database, deleted when it stops, and a token to sign in.",
     ),
 ]
-Given = Mapping[str, str | int | None]
 DEMO_ENDS = (
     "a demo keeps nothing: when it stops, everything in it is deleted, also what you wrote; to keep your work, start"
     " lopub serve --database sqlite:///lopub.db"
+)
+NO_PROXY = (
+    "note: other machines can reach this address, and it has no TLS and no protection from slow senders;"
+    " put nginx in front (docs/operating.md)"
 )
 
 
 def serve(
     database: ServedDatabase = None,
-    host: Host = None,
-    port: Port = None,
-    console: Console = None,
-    settings_file: SettingsFile = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    console_port: ConsolePort = 8001,
+    public: Public = "",
+    files: Files = None,
+    embed: Embed = "",
+    grace_days: Grace = GRACE_DAYS,
+    alone: Alone = False,
     demo: Demo = False,
 ) -> None:
-    """Collect reports over HTTP until stopped (SIGTERM or Ctrl-C). Nothing that tells who sent a report is kept.
+    """Collect reports over HTTP until stopped (SIGTERM or Ctrl-C). Nothing that tells who sent a
+    report is kept.
 
-    Example: `lopub serve --database sqlite:///lopub.db --port 8000`
-    or `lopub serve --demo`
+    Example: `lopub serve --database sqlite:///lopub.db --port 8000` or `lopub serve --demo`
 
     More: docs/operating.md, and docs/console.md on the console
     """
     refuse_without_service()
-    from lopub.collector.database import store_at
-    from lopub.collector.settings import settings_from
-    from lopub.collector.tokens import all_grants
+    from lopub.collector.app import collector_app
+    from lopub.collector.collector import Collector, CollectorSettings
+    from lopub.collector.database import files_of, store_at
+    from lopub.collector.logs import log_event, log_to_standard_error
+    from lopub.collector.server import address_of, is_loopback, listening_socket
+    from lopub.collector.server import serve as serve_app
 
-    given: Given = {"database": database, "host": host, "port": port, "console": console}
-    with demonstrated(given) if demo else nullcontext(given) as chosen:
-        settings = settings_from(settings_file, os.environ, chosen)
-        store = store_at(settings.database)
+    settings = CollectorSettings(embed=embed, grace_days=grace_days)
+    bound = listening_socket(host, port)  # before a database is made, should the port be taken
+    beside = None if alone else listening_socket("127.0.0.1", console_port)
+    with demo_database(database) if demo else nullcontext(database or DATABASE) as chosen:
+        store = store_at(chosen)
         token = filled(store) if demo else ""
-        if not demo and not all_grants(store):
-            note(
-                f"note: there is no token yet; to sign in and to manage campaigns: lopub token new --database {store.name}"
-            )
-        run(settings, store, token)
-
-
-def run(settings: "CollectorSettings", store: "ReportStore", token: str) -> None:
-    """Serve, with a worker beside where there is a console. token: that of a demo, to be told; empty where it is none."""
-    from lopub.collector.run import serve as served
-    from lopub.jobs.beside import worker_beside
-
-    def listening(address: str, console: str) -> None:
+        _suggest_token(store, demo)
+        log_to_standard_error()
+        store.hold()
+        address = address_of(bound)
+        log_event("started", address=address)
         say(f"listening on {address}, database {store.name}")
-        if console:
-            say(f"the console is at {console}")
+        if beside is not None:
+            say(f"the console is at {address_of(beside)}/console")
+        if not is_loopback(bound):
+            note(NO_PROXY)
         if token:
             say(DEMO_ENDS)
             say(f"sign in with {token}")
+        home = files or files_of(chosen)
+        try:
+            with _beside(chosen, beside, public or address, home, settings, demo):
+                serve_app(collector_app(Collector(settings, store)), bound)
+        finally:
+            store.close()
+        log_event("stopped")
 
-    with worker_beside(settings.database, settings.home) if settings.console else nullcontext():
-        served(settings, store, listening=listening, console=partial(_console, is_demo=bool(token)))
+
+def _beside(
+    database: str,
+    bound: "socket.socket | None",
+    public: str,
+    home: Path,
+    settings: "CollectorSettings",
+    demo: bool,
+) -> AbstractContextManager[None]:
+    """Console and worker, for as long as the collector runs. bound: where the console listens; None
+    for neither."""
+    if bound is None:
+        return nullcontext()
+    descriptor = bound.fileno()
+    console = ["console", "--socket", str(descriptor), "--public", public, "--files", str(home)]
+    console += ["--embed", settings.embed, "--grace-days", str(settings.grace_days)]
+    console += ["--demo"] if demo else []
+    # a name, and not the number of a process: two containers may have the same
+    worker = ["worker", "--files", str(home), "--name", f"serve-{secrets.token_hex(8)}"]
+    # an address may hold a password, which others could see in a command
+    return children(console, worker, environment={"LOPUB_DATABASE": database}, sockets=[descriptor])
 
 
-def _console(collector: "Collector", public: str, *, is_demo: bool) -> "ASGIApp":
-    """The console, whose packages take longer to load than the collector itself."""
-    from lopub.console.app import console_app, warm
+def _suggest_token(store: "ReportStore", demo: bool) -> None:
+    from lopub.collector.tokens import all_grants
 
-    threading.Thread(target=warm, name="lopub-warm", daemon=True).start()
-    return console_app(
-        collector, home=collector.settings.home.resolve(), public=public, is_demo=is_demo
-    )
+    if not demo and not all_grants(store):
+        note(
+            "note: there is no token yet; to sign in and to manage campaigns:"
+            f" lopub token new --database {store.name}"
+        )
 
 
 @contextmanager
-def demonstrated(given: Given) -> Iterator[Given]:
-    """What was given, with a database that is gone afterwards."""
-    if given["database"] is not None:
+def demo_database(given: str | None) -> Iterator[str]:
+    """The address of a database that is gone afterwards."""
+    if given is not None:
         raise typer.BadParameter("--demo makes a database of its own; leave --database out")
     with tempfile.TemporaryDirectory(prefix="lopub-demo-", ignore_cleanup_errors=True) as directory:
-        yield {**given, "database": f"sqlite:///{directory}/lopub.db"}
+        yield f"sqlite:///{Path(directory)}/lopub.db"
 
 
 def filled(store: "ReportStore") -> str:

@@ -27,6 +27,7 @@ from lopub.reports.engines import (
     OneRound,
     Several,
     Source,
+    all_of,
     count_source,
     report_files,
 )
@@ -189,11 +190,10 @@ def _campaign_in(file: Path) -> Campaign:
 
 def _campaign_of_database(address: str, campaign_id: str | None) -> Campaign:
     with opened(address) as store:
-        from lopub.collector.campaigns import all_campaigns
-        from lopub.collector.reading import chosen
+        from lopub.collector.campaigns import all_campaigns, campaign_named
 
         if campaign_id is not None:
-            return chosen(store, campaign_id).campaign
+            return campaign_named(store, campaign_id).campaign
         entries = all_campaigns(store)
         if len(entries) != 1:
             raise DomainError(
@@ -205,21 +205,21 @@ def _campaign_of_database(address: str, campaign_id: str | None) -> Campaign:
 # ---- what they hold
 
 
-def read(sources: Sources, *, counts_suffice: bool = False) -> Found:
-    """All reports, each once; or their counts, where these suffice, or some source holds nothing else: then reports are never
-    held all at once. With notes on what was left out."""
-    if sources.databases and sources.reports:
-        raise DomainError(
-            "name either files of reports or databases; `lopub count` can add up both"
-        )
-    data = (
-        counted(sources, LocalEngine()) if counts_suffice or sources.counts else _batch_in(sources)
-    )
-    if sources.slot is not None and isinstance(data, ReportBatch):
-        data = data.of_round(sources.slot)
-    found = Found(data=data, n_repeated=data.n_repeated)
-    note_left_out(data.refused, found.n_repeated)
-    return found
+def read(sources: Sources) -> Found:
+    """All reports, each once; or their counts, where some source holds nothing else. With notes on what was left out."""
+    if sources.counts:
+        data: ReportBatch | Counts = counted(sources, LocalEngine())
+    else:
+        with working("reading reports"):
+            batch = all_of(source_of(sources))
+        data = batch if sources.slot is None else batch.of_round(sources.slot)
+    return noted(data)
+
+
+def noted(data: ReportBatch | Counts) -> Found:
+    """What was found, with notes on what was left out."""
+    note_left_out(data.refused, data.n_repeated)
+    return Found(data=data, n_repeated=data.n_repeated)
 
 
 def counted(
@@ -235,14 +235,14 @@ def counted(
         for file in sources.counts
     ]
     if sources.reports or sources.databases:
-        is_one_store = not sources.reports and len(sources.databases) == 1
+        source = _every_source(sources)
         with progress_bar("counting") as progress:
             parts.append(
                 count_source(
-                    _source(sources),
+                    source if sources.slot is None else OneRound(source, sources.slot),
                     engine,
                     n_partitions=n_partitions,
-                    trusted_distinct=trusted_distinct or is_one_store,
+                    trusted_distinct=trusted_distinct or is_one_store(sources),
                     progress=progress,
                 )
             )
@@ -258,36 +258,39 @@ def _of_round(counts: Counts, slot: int | None, file: Path) -> Counts:
     return counts
 
 
-def _source(sources: Sources) -> Source:
-    """All reports that are named as one source, in their order."""
+def is_one_store(sources: Sources) -> bool:
+    """Whether all reports come from one database, which has each of them once."""
+    return not sources.reports and len(sources.databases) == 1
+
+
+def source_of(sources: Sources) -> Source:
+    """All reports that are named, of all rounds, as one source in their order; not counts."""
+    if sources.databases and sources.reports:
+        raise DomainError(
+            "name either files of reports or databases; `lopub count` can add up both"
+        )
+    return _every_source(sources)
+
+
+def _every_source(sources: Sources) -> Source:
     found: list[Source] = [FileSource(sources.reports, sources.campaign)] if sources.reports else []
     if sources.databases:
         refuse_without_service()
         from lopub.collector.source import StoreSource  # loads SQLAlchemy
 
         found += [StoreSource(database, sources.campaign) for database in sources.databases]
-    return Several(found) if sources.slot is None else OneRound(Several(found), sources.slot)
+    return Several(found)
 
 
-def _batch_in(sources: Sources) -> ReportBatch:
-    """All reports, each once, in memory."""
-    with working("reading reports"):
-        batches = [
-            ReportBatch.load(file, sources.campaign) for file in sources.reports
-        ] or _batches_in_databases(sources)
-        return batches[0] if len(batches) == 1 else ReportBatch.concatenated(batches)
-
-
-def _batches_in_databases(sources: Sources) -> list[ReportBatch]:
-    """The reports that each database keeps."""
-    batches = []
+def are_made_up(sources: Sources) -> bool:
+    """Whether made-up people answered the campaign in one of the databases."""
     for address in sources.databases:
         with opened(address) as store:
-            from lopub.collector.campaigns import find_campaign
-            from lopub.collector.reading import batch_of
+            from lopub.jobs.queue import has_made_up_answers
 
-            batches.append(batch_of(store, find_campaign(store, sources.campaign.id)))
-    return batches
+            if has_made_up_answers(store, sources.campaign.id):
+                return True
+    return False
 
 
 def note_left_out(refused: Mapping[Reason, int], n_repeated: int = 0) -> None:

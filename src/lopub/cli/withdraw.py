@@ -17,12 +17,14 @@ def withdraw(
     allow_plain_http: PlainHttp = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a collector to forget the report that was sent from here, which it does until the campaign closes.
+    """Ask a collector to forget the report that was sent from here, which it does until the
+    campaign closes.
 
-    The collector is told the report's random id and nothing else. What was published before stays published. The report stays
-    kept here, so that no second one is ever drawn for this campaign, and is not sent again. Of a campaign that repeats, the
-    reports of all rounds so far are withdrawn, those of rounds that are over, too; `lopub send` still makes one in a later
-    round of this device.
+    The collector is told the report's random id and nothing else. What was published before stays
+    published. The report stays kept here, so that no second one is ever drawn for this campaign,
+    and is not sent again. Of a campaign that repeats, the reports of all rounds so far are
+    withdrawn, those of rounds that are over, too; `lopub send` still makes one in a later round of
+    this device.
 
     Example: `lopub withdraw https://collector.example/campaigns/4f1c…`
 

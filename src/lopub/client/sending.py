@@ -369,6 +369,8 @@ class _Incoming(io.RawIOBase):
 
 def _settled(answer: _Answer) -> _Answer:
     """A good answer. Anything from 500 on may pass, and so may COME_AGAIN: send again. Other refusals and redirects are final."""
+    if answer.status in (200, 204) or _lists_refusals(answer):
+        return answer
     if answer.status >= 500 or answer.status in COME_AGAIN:
         raise _Unclear(f"the collector answers {answer.status}", _asked(answer.retry_after))
     if answer.status >= 400:
@@ -379,9 +381,15 @@ def _settled(answer: _Answer) -> _Answer:
         raise CollectorError(
             f"the collector answers {answer.status}, which points elsewhere; that is not followed: ask for its right address"
         )
-    if answer.status not in (200, 204):
-        raise _Unclear(f"the collector answers {answer.status}, which was not agreed on")
-    return answer
+    raise _Unclear(f"the collector answers {answer.status}, which was not agreed on")
+
+
+def _lists_refusals(answer: _Answer) -> bool:
+    """Whether every report of the request was refused, each with its reason."""
+    try:
+        return answer.status == 422 and isinstance(_object(answer.body).get("refused"), list)
+    except _Unclear:
+        return False
 
 
 def _asked(retry_after: str) -> float:

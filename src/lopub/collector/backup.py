@@ -1,7 +1,8 @@
-"""Backups: one SQLite file with the collector's schema, of whichever store; restored into either kind.
+"""Backups: one SQLite file with the tables of a store of either kind, to restore into either.
 
-Rows are written in the order of their keys, so that a backup tells no more than the store. Behind the SQLite file stands the
-SHA-256 of all that comes before, so that no damage goes unnoticed; SQLite itself does not look there.
+Rows are written in the order of their keys, by one transaction: a backup tells nothing of the order
+in which reports came. Behind the SQLite file stands the SHA-256 of all that comes before, so that
+no damage goes unnoticed; SQLite itself does not look there.
 """
 
 import hashlib
@@ -14,16 +15,17 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, select
 
 from lopub.collector.rows import (
-    FIRST,
     audit,
     campaigns,
     drafts,
     goals,
     refusals,
     reports,
+    retention,
     tallies,
     tokens,
 )
+from lopub.collector.schema import OWN, refuse_foreign, refuse_revision
 from lopub.collector.sqlite_store import SqliteStore
 from lopub.collector.store import ReportStore
 from lopub.errors import StoreError
@@ -31,21 +33,20 @@ from lopub.files import sha256_of, whole_file
 from lopub.reports.progress import Progress, silent
 
 BLOCK = 2**14
-TABLES = (campaigns, reports, tallies, refusals, tokens, drafts, goals, audit)
-"""All but the jobs: their results lie in files, and are not restored with them."""
+TABLES = (retention, campaigns, reports, tallies, refusals, tokens, drafts, goals, audit)
+"""All but sessions and jobs: the results of jobs lie in files, and are not restored with them."""
 SEAL = b"LOPUBSUM"
 """Before the SHA-256."""
-PAGE_BYTES = 512
-"""Every SQLite file is a multiple of this."""
 SEAL_BYTES = len(SEAL) + 32
-SEALED = 0x4C6F5075
-"""The application id of a backup that has a seal; those of older versions have neither."""
 
 
 def backup(
     store: ReportStore, path: Path, *, force: bool = False, progress: Progress | None = None
 ) -> int:
-    """Write one state of a store to a file that only its owner can read, while the collector goes on; how many reports."""
+    """Write one state of a store to a file that only its owner can read; how many reports.
+
+    The collector goes on meanwhile.
+    """
     with whole_file(path, force=force, mode=0o600) as part:
         target = SqliteStore(part)
         try:
@@ -59,10 +60,9 @@ def backup(
 
 
 def _settled(part: Path) -> None:
-    """One file, without its log beside it."""
+    """Make one file of a database, without its log beside it."""
     connection = sqlite3.connect(part)
     try:
-        connection.execute(f"PRAGMA application_id = {SEALED}")
         connection.execute("PRAGMA journal_mode = DELETE")
     finally:
         connection.close()
@@ -76,12 +76,9 @@ def _seal(part: Path) -> None:
         file.write(SEAL + digest)
 
 
-def _is_as_written(path: Path, application_id: int) -> bool:
-    """Whether a backup has the seal that it should have."""
-    size = path.stat().st_size
-    if size % PAGE_BYTES != SEAL_BYTES:
-        return size % PAGE_BYTES == 0 and application_id != SEALED  # of an older version
-    digest, left = hashlib.sha256(), size - SEAL_BYTES
+def _is_as_written(path: Path) -> bool:
+    """Return whether a backup has the seal that it should have."""
+    digest, left = hashlib.sha256(), path.stat().st_size - SEAL_BYTES
     with path.open("rb") as file:
         while left > 0 and (block := file.read(min(left, 2**20))):
             digest.update(block)
@@ -90,7 +87,11 @@ def _is_as_written(path: Path, application_id: int) -> bool:
 
 
 def restore(path: Path, store: ReportStore, *, progress: Progress | None = None) -> int:
-    """Fill an empty store from a backup, an older one too; how many reports. All or nothing; the backup stays as it is."""
+    """Fill an empty store from a backup, all or nothing; how many reports.
+
+    The backup stays as it is. The last day that retention saw comes with it: after a backup that is
+    older than a week, a steward has to confirm the date.
+    """
     _check(path)
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(shutil.copy(path, Path(directory) / "backup.db"))
@@ -99,7 +100,8 @@ def restore(path: Path, store: ReportStore, *, progress: Progress | None = None)
             with source.reading() as state, store.writing() as sink:
                 if sink.execute(select(func.count()).select_from(campaigns)).scalar():
                     raise StoreError(
-                        f"database {store.name} has campaigns already; restore into an empty one"
+                        "database {name} has campaigns already; restore into an empty one",
+                        name=store.name,
                     )
                 return _filled(state, sink, progress or silent)
         finally:
@@ -108,9 +110,7 @@ def restore(path: Path, store: ReportStore, *, progress: Progress | None = None)
 
 def _filled(source: Connection, sink: Connection, progress: Progress) -> int:
     n_reports = _copy(source, sink, progress)
-    if (
-        sink.dialect.name == "postgresql"
-    ):  # numbers were given, not drawn: the next one drawn must be a new one
+    if sink.dialect.name == "postgresql":  # the next number drawn must be above those copied
         for table in (campaigns, audit):
             last = select(func.coalesce(func.max(table.c.number), 0) + 1).scalar_subquery()
             sink.execute(select(func.setval(f"{table.name}_number_seq", last, False)))
@@ -118,31 +118,34 @@ def _filled(source: Connection, sink: Connection, progress: Progress) -> int:
 
 
 def _check(path: Path) -> None:
-    """Refuse what is no backup, or a damaged one, before anything is written."""
-    damaged = StoreError(f"{path} is not a backup of a collector, or is damaged")
+    """Refuse a file that is not a backup, is damaged, or is of another LoPub."""
+    if not path.is_file():
+        raise StoreError("there is no backup {path}", path=path)
+    damaged = StoreError("{path} is not a backup of a collector, or is damaged", path=path)
     try:
-        if not path.is_file():
-            raise StoreError(f"there is no backup {path}")
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:
             if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 raise damaged
-            (application_id,) = connection.execute("PRAGMA application_id").fetchone()
-            tables = {
-                row[0]
-                for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            }
+            names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            tables = {row[0] for row in names}
+            refuse_foreign(tables, str(path), shared=False)
+            if OWN not in tables:
+                raise damaged
+            (revision,) = connection.execute("SELECT revision FROM lopub_schema").fetchone()
         finally:
             connection.close()
     except sqlite3.DatabaseError:
         raise damaged from None
-    if not tables >= FIRST or not _is_as_written(path, application_id):
+    if not _is_as_written(path):
         raise damaged
+    refuse_revision(revision, str(path))
 
 
 def _copy(source: Connection, sink: Connection, progress: Progress) -> int:
-    """All tables; how many reports."""
+    """Copy all tables; how many reports."""
     n_reports = 0
+    sink.execute(retention.delete())  # an empty store has a last day, too
     for table in TABLES:
         n_rows = 0
         for block in _blocks(source, table):

@@ -1,26 +1,47 @@
-"""The campaigns of a store: open, close, list, count, withdraw, erase.
+"""The campaigns of a store: open, close, find, list and count them.
 
-A campaign with a schedule closes by itself at the end of a day that is written down when it is opened: the schedule's last one
-and some days of grace; a round, as many days after its own last one. Nothing happens at that moment that could be missed; whoever
+A campaign with a schedule closes by itself at the end of a day that is written down when it is
+opened: the schedule's last one and some days of grace; a round, as many days after its own last
+one. Nothing is written at that moment, which could be missed, or come by a wrong clock: whoever
 looks compares that day with today.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, or_, select, update
+from sqlalchemy import Connection, Row, select, update
 
 from lopub.campaign.campaign import Campaign
-from lopub.campaign.schedule import EPOCH, GRACE_DAYS, LATE, day_of
-from lopub.collector.rows import WITHDRAWN, campaigns, refusals, reports, tallies
+from lopub.campaign.schedule import EARLY, EARLY_DAYS, EPOCH, GRACE_DAYS, LATE, day_of
+from lopub.collector.rows import (
+    WITHDRAWN,
+    WITHDRAWN_EARLY,
+    campaigns,
+    refusals,
+    retention,
+    tallies,
+)
 from lopub.collector.store import ReportStore, today
-from lopub.errors import CampaignClosed, DomainError, NoCampaign, Reason, TooFewReports
+from lopub.errors import (
+    CampaignClosed,
+    DomainError,
+    NoCampaign,
+    Reason,
+    ReportRejected,
+    TooFewReports,
+)
 
 LAST_SLOT = (date.max - EPOCH).days
 """No calendar goes further."""
+SHORTEST_START = 8
+"""Digits of an id that name a campaign."""
+_ID = re.compile("[0-9a-f]{64}")
+MOST_SLOTS = 4096
+"""Days, or rounds, that a tally lists: as many as a campaign can have rounds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,31 +50,73 @@ class Entry:
 
     number: int
     campaign: Campaign
+    opened: int
+    """The day on which it was opened here, as a slot."""
     closed_by_hand: int | None = None
     """The day, as a slot."""
     closes: int | None = None
     """The day at whose end it closes by itself, as a slot; None without a schedule."""
     erased: int | None = None
+    """The day on which its reports were deleted, as a slot; from then on it takes none."""
     clock: Callable[[], int] = today
 
     @property
     def closed(self) -> int | None:
-        """The last day on which it took reports, as a slot; None while it is open. Asked anew each time: days pass."""
+        """Return the last day on which it took reports, as a slot; None while it is open.
+
+        Asked anew each time: days pass.
+        """
         if self.closed_by_hand is not None:
             return self.closed_by_hand
-        return self.closes if self.closes is not None and self.closes < self.clock() else None
+        if self.closes is not None and self.closes < self.clock():
+            return self.closes
+        return self.erased
 
     def is_final(self, slot: int | None = None) -> bool:
-        """Whether nothing comes in any more: of the campaign, or of one round of it, by its slot."""
+        """Return whether no more reports come: of the campaign, or of one of its rounds."""
         return self.closed is not None or (slot is not None and self.untimely(slot) == LATE)
 
     def untimely(self, slot: int) -> str:
-        """Whether a report of a round comes early or late; empty where it comes at its time. The days of grace are those of the
-        campaign's close."""
-        schedule = self.campaign.terms.schedule
+        """Return whether a report comes EARLY or LATE; empty where it comes in time.
+
+        EARLY: on a day, or in a round, that has not begun. LATE: after a round and its days of
+        grace, which are those of the campaign's close.
+        """
+        schedule, day = self.campaign.terms.schedule, self.clock()
+        if slot > day + EARLY_DAYS:
+            return EARLY
         if schedule is None or schedule.repeat is None or self.closes is None:
             return ""
-        return schedule.untimely(slot, self.clock(), self.closes - schedule.last_slot)
+        return schedule.untimely(slot, day, self.closes - schedule.last_slot)
+
+    def refusal_of(self, slot: int, *, imported: bool = False) -> ReportRejected | None:
+        """Return why a report with this slot is refused today; None where it is taken.
+
+        A campaign without a schedule takes no report from before its opening. imported: the owner
+        of the database brings the report, which may be older than the campaign's opening in this
+        database.
+        """
+        what = "the round from" if self.campaign.terms.repeat is not None else "the day"
+        when, named = self.untimely(slot), f"{what} {day_at(slot)}"
+        if when == EARLY:
+            said = f"{named} has not begun; is the sender's clock right?"
+        elif when == LATE:
+            said = f"{named} is over, and so are its days of grace"
+        elif not imported and slot < self._first_slot:
+            said = f"{named} lies before the campaign's opening, {day_at(self.opened)}"
+        else:
+            return None
+        return ReportRejected(Reason.SLOT, said, when=when)
+
+    @property
+    def _first_slot(self) -> int:
+        """Return the first day of which reports are taken; with a schedule, that one decides.
+
+        A clock that was ahead at the opening wrote down a day in the future: then today counts.
+        """
+        if self.campaign.terms.schedule is not None:
+            return 0
+        return min(self.opened, self.clock()) - EARLY_DAYS
 
     @property
     def closed_on(self) -> date | None:
@@ -61,8 +124,11 @@ class Entry:
 
     @property
     def last_kept(self) -> int | None:
-        """The last day on which its reports are kept, as a slot: so many whole days after that of the close as it says. None
-        while it is open, or where they are kept until somebody deletes them."""
+        """Return the last day on which its reports are kept, as a slot.
+
+        That is so many whole days after its close as it says; None while it is open, or where its
+        reports are kept until somebody deletes them.
+        """
         days = self.campaign.terms.retention_days
         return self.closed + days if days and self.closed is not None else None
 
@@ -73,19 +139,24 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """How many reports a campaign has, by slot; how many were refused, by reason; how many withdrawn."""
+    """Counts of a campaign's reports: by slot, of those refused by reason, of those withdrawn."""
 
     slots: Mapping[int, int]
+    """The last MOST_SLOTS of them, in their order."""
     refused: Mapping[Reason, int]
     n_withdrawn: int
+    """Reports that had been kept; not withdrawals of ids under which none had come, which anybody
+    can make up."""
+    n_earlier: int = 0
+    """Reports with an earlier slot than those listed."""
 
     @property
     def n_reports(self) -> int:
-        return sum(self.slots.values())
+        return sum(self.slots.values()) + self.n_earlier
 
 
 def day_at(slot: int) -> date:
-    """The day of a slot; the last of all calendars where it lies beyond, as a report may say."""
+    """Return the day of a slot; the last one of all calendars where it lies beyond."""
     return day_of(min(slot, LAST_SLOT))
 
 
@@ -96,12 +167,22 @@ def _day(slot: int | None) -> date | None:
 def open_campaign(
     store: ReportStore, campaign: Campaign, *, grace_days: int = GRACE_DAYS
 ) -> tuple[Entry, bool]:
-    """The campaign, taking reports from now on; and whether it is new. A closed one stays closed, an open one keeps its day."""
+    """Open a campaign for reports; its entry, and whether it is new.
+
+    A closed one stays closed, and is refused; an open one keeps its days.
+    """
     if not 0 <= grace_days <= GRACE_DAYS:
-        raise DomainError(f"grace_days must lie in 0..{GRACE_DAYS}, got {grace_days}")
+        raise DomainError(
+            "grace_days must lie in 0..{most}, got {given}", most=GRACE_DAYS, given=grace_days
+        )
     schedule = campaign.terms.schedule
     closes = min(schedule.last_slot + grace_days, LAST_SLOT) if schedule else None
-    values = {"id": bytes.fromhex(campaign.id), "body": campaign.canonical_bytes, "closes": closes}
+    values = {
+        "id": bytes.fromhex(campaign.id),
+        "body": campaign.canonical_bytes,
+        "opened": store.today(),
+        "closes": closes,
+    }
     with store.writing() as connection:
         inserted = (
             store.upsert(campaigns).values(values).on_conflict_do_nothing(index_elements=["id"])
@@ -114,30 +195,62 @@ def open_campaign(
 
 
 def close_campaign(store: ReportStore, campaign_id: str) -> Entry:
-    """The campaign, taking no more reports; closing it again changes nothing."""
+    """Close a campaign for good; its entry. Closing it again changes nothing.
+
+    Its retention counts from today, or from the last day that retention saw: a clock that is behind
+    does not shorten it.
+    """
     with store.writing() as connection:
         if _entry(store, connection, campaign_id).closed is None:
             chosen = campaigns.c.id == bytes.fromhex(campaign_id)
+            last_day = connection.execute(select(retention.c.last_day)).scalar_one()
             connection.execute(
                 update(campaigns)
                 .where(chosen, campaigns.c.closed.is_(None))
-                .values(closed=store.today())
+                .values(closed=max(store.today(), last_day))
             )
         return _entry(store, connection, campaign_id)
 
 
 def find_campaign(store: ReportStore, campaign_id: str) -> Entry:
-    """The campaign of this id; NoCampaign where the store has none."""
+    """Return the campaign of this id; NoCampaign where the store has none."""
     with store.reading() as connection:
         return _entry(store, connection, campaign_id)
 
 
 def all_campaigns(store: ReportStore) -> list[Entry]:
-    """Every campaign, by name."""
+    """Return every campaign, by name."""
     with store.reading() as connection:
         rows = connection.execute(select(campaigns)).all()
-    entries = [_from_row(store, row) for row in rows]
+    entries = [entry_of(store, row) for row in rows]
     return sorted(entries, key=lambda entry: (entry.campaign.terms.name, entry.campaign.id))
+
+
+def campaign_named(store: ReportStore, id_or_start: str) -> Entry:
+    """Return the campaign with this id, or the only one whose id begins so."""
+    start = id_or_start.lower()
+    if _ID.fullmatch(start):
+        return find_campaign(store, start)
+    found = [entry for entry in all_campaigns(store) if entry.campaign.id.startswith(start)]
+    if len(start) < SHORTEST_START or len(found) != 1:
+        raise DomainError(
+            "name one campaign by its file, by its id, or by the first {n} or more digits of its"
+            " id; `lopub collect list` shows those there are",
+            n=SHORTEST_START,
+        )
+    return found[0]
+
+
+def the_campaign(store: ReportStore, campaign: Campaign | None) -> Entry:
+    """Return this campaign's entry; where none is given, that of the only one there is."""
+    if campaign is not None:
+        return find_campaign(store, campaign.id)
+    found = all_campaigns(store)
+    if len(found) != 1:
+        raise DomainError(
+            "database {name} has {n} campaigns; name one by its file", name=store.name, n=len(found)
+        )
+    return found[0]
 
 
 def _entry(
@@ -147,20 +260,22 @@ def _entry(
         select(campaigns).where(campaigns.c.id == bytes.fromhex(campaign_id))
     ).one_or_none()
     if row is None:
-        raise NoCampaign(f"there is no campaign {campaign_id[:16]}… here")
-    return _from_row(store, row, campaign)
+        raise NoCampaign("there is no campaign {id}… here", id=campaign_id[:16])
+    return entry_of(store, row, campaign)
 
 
 @lru_cache(maxsize=1024)
 def _read(body: bytes) -> Campaign:
-    """A campaign never changes, and to read one takes a millisecond; whoever lists many asks again and again."""
+    """Read a campaign; once, since it never changes and reading takes a millisecond."""
     return Campaign.from_bytes(body)
 
 
-def _from_row(store: ReportStore, row: Row[Any], campaign: Campaign | None = None) -> Entry:
+def entry_of(store: ReportStore, row: Row[Any], campaign: Campaign | None = None) -> Entry:
+    """Return the entry of a row. campaign: the one in its body, if that has been read already."""
     return Entry(
         number=row.number,
         campaign=campaign or _read(row.body),
+        opened=row.opened,
         closed_by_hand=row.closed,
         closes=row.closes,
         erased=row.erased,
@@ -169,45 +284,20 @@ def _from_row(store: ReportStore, row: Row[Any], campaign: Campaign | None = Non
 
 
 def _closed(entry: Entry) -> CampaignClosed:
-    said = (
-        "is closed"
-        if entry.closed_by_hand is not None
-        else f"is closed since the end of its schedule and grace, {entry.closes_on}"
+    if entry.closed_by_hand is not None or entry.closes_on is None:
+        return CampaignClosed("campaign {id}… is closed", id=entry.campaign.id[:16])
+    return CampaignClosed(
+        "campaign {id}… is closed since the end of its schedule and grace, {day}",
+        id=entry.campaign.id[:16],
+        day=entry.closes_on,
     )
-    return CampaignClosed(f"campaign {entry.campaign.id[:16]}… {said}")
-
-
-def withdraw(store: ReportStore, entry: Entry, hashed_id: bytes) -> bool:
-    """Delete the report with this hash of an id, if it is there, and refuse whatever comes under it later; whether it was not
-    withdrawn before."""
-    with store.writing() as connection:
-        if not store.open_numbers(connection, {entry.number}):
-            raise _closed(entry)
-        slot = _emptied(store, connection, entry.number, hashed_id)
-        if slot != WITHDRAWN:  # as it was before
-            changed = {(entry.number, WITHDRAWN): 1} | (
-                {} if slot is None else {(entry.number, slot): -1}
-            )
-            store.count(connection, tallies, changed)
-        return slot != WITHDRAWN
-
-
-def _emptied(
-    store: ReportStore, connection: Connection, number: int, hashed_id: bytes
-) -> int | None:
-    """Leave a name without content; the slot of what it named, None where that was nothing."""
-    name = {"campaign": number, "hash": hashed_id}
-    empty = store.upsert(reports).values(**name, slot=None, content=None).on_conflict_do_nothing()
-    if connection.execute(empty.returning(reports.c.campaign)).first() is not None:
-        return None
-    named = (reports.c.campaign == number, reports.c.hash == hashed_id)
-    slot = connection.execute(select(reports.c.slot).where(*named).with_for_update()).scalar_one()
-    connection.execute(update(reports).where(*named).values(slot=None, content=None))
-    return WITHDRAWN if slot is None else int(slot)
 
 
 def tally(store: ReportStore, entry: Entry) -> Tally:
-    """What came in; below the campaign's min_reports nothing is shown, nor is a round that has fewer."""
+    """Return what came in; TooFewReports below the campaign's min_reports.
+
+    A round that has fewer is left out.
+    """
     with store.reading() as connection:
         found = _tally(connection, entry.number)
     needed = entry.campaign.terms.min_reports
@@ -215,13 +305,23 @@ def tally(store: ReportStore, entry: Entry) -> Tally:
         found = replace(found, slots={slot: n for slot, n in found.slots.items() if n >= needed})
     if found.n_reports < needed:
         raise TooFewReports(
-            f"campaign {entry.campaign.id[:16]}… shows its counts from {needed:,} reports on"
+            "campaign {id}… shows its counts from {needed:,} reports on",
+            id=entry.campaign.id[:16],
+            needed=needed,
         )
     return found
 
 
+def count_to_show(store: ReportStore, entry: Entry) -> int | None:
+    """Return how many reports a campaign has; None where they are too few to be shown."""
+    try:
+        return tally(store, entry).n_reports
+    except TooFewReports:
+        return None
+
+
 def hides_a_round(store: ReportStore, entry: Entry) -> bool:
-    """Whether a round has reports, but too few to be shown: a total of all rounds would tell how many."""
+    """Return whether a round has too few reports to be shown: a total would tell how many."""
     if entry.campaign.terms.repeat is None:
         return False
     with store.reading() as connection:
@@ -238,47 +338,24 @@ def _tally(connection: Connection, number: int) -> Tally:
     ).all()
     by_slot = {row[0]: row[1] for row in counted if row[1]}
     n_withdrawn = by_slot.pop(WITHDRAWN, 0)
-    return Tally(slots=by_slot, refused=refused_of(connection, number), n_withdrawn=n_withdrawn)
+    by_slot.pop(WITHDRAWN_EARLY, None)
+    earlier, listed = list(by_slot)[:-MOST_SLOTS], list(by_slot)[-MOST_SLOTS:]
+    return Tally(
+        slots={slot: by_slot[slot] for slot in listed},
+        refused=refused_of(connection, number),
+        n_withdrawn=n_withdrawn,
+        n_earlier=sum(by_slot[slot] for slot in earlier),
+    )
 
 
 def withdrawn_of(connection: Connection, number: int) -> int:
-    """How many reports of a campaign were withdrawn."""
+    """Return how many reports of a campaign were withdrawn."""
     return _tally(connection, number).n_withdrawn
 
 
 def refused_of(connection: Connection, number: int) -> Mapping[Reason, int]:
-    """How many reports of a campaign were refused, by reason."""
+    """Return how many reports of a campaign were refused, by reason."""
     rows = connection.execute(
         select(refusals.c.reason, refusals.c.n).where(refusals.c.campaign == number)
     ).all()
     return {Reason(reason): n for reason, n in sorted(rows)}
-
-
-def overdue(store: ReportStore) -> Iterator[Entry]:
-    """Closed campaigns whose days of retention are over, and that still have their reports. They are not kept at hand: nobody
-    will ask for them again."""
-    is_closed = or_(campaigns.c.closed.is_not(None), campaigns.c.closes < store.today())
-    with store.reading() as connection:
-        rows = connection.execute(
-            select(campaigns).where(campaigns.c.erased.is_(None), is_closed)
-        ).all()
-    for row in rows:
-        entry = _from_row(store, row, Campaign.from_bytes(row.body))
-        if entry.last_kept is not None and store.today() > entry.last_kept:
-            yield entry
-
-
-def erase(store: ReportStore, entry: Entry) -> int:
-    """Delete all reports of a campaign for good; how many rows. The counts of refused ones stay.
-
-    It counts as erased once nothing is left in the files either; until then it is tried again.
-    """
-    with store.writing() as connection:
-        n = connection.execute(delete(reports).where(reports.c.campaign == entry.number)).rowcount
-        connection.execute(delete(tallies).where(tallies.c.campaign == entry.number))
-    store.scrub()
-    with store.writing() as connection:
-        connection.execute(
-            update(campaigns).where(campaigns.c.number == entry.number).values(erased=store.today())
-        )
-    return n

@@ -1,68 +1,82 @@
-"""The route that reports come in by: as little as possible between the socket and the commit.
+"""The routes by which anybody sends and withdraws reports: both end in the writer's next commit.
 
 Nothing of a request but its reports is looked at or kept: not where it came from, not what sent it, not when.
 """
 
-import asyncio
+import base64
+import hashlib
 
-from starlette.concurrency import run_in_threadpool
+from starlette.endpoints import HTTPEndpoint
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
-from lopub.campaign.report import FRAMED_TYPE, JSON_TYPE
-from lopub.collector.bodies import body_of, media_type_of
-from lopub.collector.collector import Collector
-from lopub.collector.group_commit import crowded
-from lopub.collector.problems import Kind, Problem, document, problem_of
+from lopub.campaign.report import FRAMED_TYPE, ID_BYTES, JSON_TYPE, base64url
+from lopub.collector.campaigns import Entry
+from lopub.collector.problems import Kind, Problem
+from lopub.collector.requests import (
+    SMALL_BODY_BYTES,
+    body_of,
+    collector_of,
+    media_type_of,
+    member_of,
+)
+from lopub.collector.submissions import Outcome, Submission
 from lopub.collector.wire import arrival_of
-from lopub.errors import LopubError
 
-PATH = "/campaigns/{id}/reports"
-LONG_BODY = 2**16
-"""Bytes. A longer body is read in a thread of its own, so that short ones need not wait for it; one at a time, because what a
-body of JSON becomes while it is read is many times its size."""
+OCTETS_TYPE = "application/octet-stream"
+"""Framed reports, for programs that know no other name for bytes."""
+BODY_BYTES = 256 * 2**10
+"""The longest body of reports; deploy/nginx.conf has the same limit."""
 
 
-class Ingest:
-    """`POST /campaigns/{id}/reports`: answered once the reports are durable."""
+class ReportsEndpoint(HTTPEndpoint):
+    """`/campaigns/{id}/reports`."""
 
-    def __init__(self, collector: Collector) -> None:
-        self._collector, self._settings = collector, collector.settings
-        self._reading = asyncio.Lock()
+    async def post(self, request: Request) -> Response:
+        """Answer once the reports are durable."""
+        collector = collector_of(request)
+        entry = await collector.open_entry(request.path_params["id"])
+        collector.writer.refuse_if_full()
+        body = await body_of(request, FRAMED_TYPE, OCTETS_TYPE, JSON_TYPE, most_bytes=BODY_BYTES)
+        arrival = arrival_of(body, entry, framed=media_type_of(request) != JSON_TYPE)
+        return arrival.answer(await _written(request, entry, arrival.submission))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As a plain ASGI application: Starlette finds it, and then stands aside."""
-        try:
-            if scope["method"] != "POST":
-                raise Problem(Kind.METHOD_NOT_ALLOWED, "reports come by POST", {"Allow": "POST"})
-            response = Response(await self._answer(scope, receive), media_type=JSON_TYPE)
-        except asyncio.CancelledError:  # the collector stops, and waits no longer for the store
-            response = document(crowded())
-        except LopubError as error:
-            problem = problem_of(error).with_traceback(
-                None
-            )  # which would hold the body until cycles are collected
-            self._collector.metrics.told(problem.kind.slug)
-            response = document(problem)
-        await response(scope, receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> bytes:
-        entry = await self._collector.open_entry(scope["path_params"]["id"])
-        media_type = media_type_of(scope)
-        if media_type not in (FRAMED_TYPE, JSON_TYPE):
-            raise Problem(Kind.MEDIA_TYPE, f"reports come as {FRAMED_TYPE} or {JSON_TYPE}")
-        if self._collector.writer.is_crowded():
-            raise crowded()
-        most = self._settings.request_reports
-        body = await body_of(
-            scope, receive, most=self._settings.body_bytes, seconds=self._settings.receive_seconds
-        )
-        if len(body) > LONG_BODY:
-            async with self._reading:
-                arrival = await run_in_threadpool(arrival_of, body, media_type, entry, most=most)
-        else:
-            arrival = arrival_of(body, media_type, entry, most=most)
-        outcome = await self._collector.writer.write(arrival.submission)
-        if outcome.closed:
-            raise self._collector.closed(entry)
-        return arrival.answer(outcome)
+class WithdrawalsEndpoint(HTTPEndpoint):
+    """`/campaigns/{id}/withdrawals`."""
+
+    async def post(self, request: Request) -> Response:
+        """Withdraw a report by its id, while the campaign is open. Whoever has the id may."""
+        collector = collector_of(request)
+        entry = await collector.open_entry(request.path_params["id"])
+        collector.writer.refuse_if_full()
+        body = await body_of(request, JSON_TYPE, most_bytes=SMALL_BODY_BYTES)
+        hashed_id = hashlib.sha256(_report_id(body)).digest()
+        submission = Submission(entry.number, [], withdrawn=[hashed_id])
+        outcome = await _written(request, entry, submission)
+        if outcome.postponed:
+            raise Problem(Kind.BUSY, "this report has not come; ask for its withdrawal again later")
+        return Response(status_code=204)
+
+
+async def _written(request: Request, entry: Entry, submission: Submission) -> Outcome:
+    collector = collector_of(request)
+    outcome = await collector.writer.write(submission)
+    if outcome.closed:
+        raise collector.closed(entry)
+    return outcome
+
+
+def _report_id(body: bytes) -> bytes:
+    """Return the report's id that a withdrawal names."""
+    text = member_of(body, "id")
+    try:
+        report_id = base64.urlsafe_b64decode(text + "==")
+        if len(report_id) == ID_BYTES and base64url(report_id) == text:
+            return report_id
+    except ValueError:
+        pass
+    raise Problem(
+        Kind.MALFORMED,
+        f'a withdrawal is {{"id": …}} with the report\'s {ID_BYTES} bytes of id as base64url',
+    )

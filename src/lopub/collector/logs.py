@@ -30,7 +30,7 @@ class JsonLines(logging.Formatter):
         return json.dumps(members)
 
 
-def tell(event: str, level: int = logging.INFO, **stated: Any) -> None:
+def log_event(event: str, level: int = logging.INFO, **stated: Any) -> None:
     """Log an event with what it states."""
     log.log(level, event, extra={"stated": stated})
 

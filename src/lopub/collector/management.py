@@ -1,267 +1,170 @@
-"""The routes beside ingest: campaigns, withdrawals, counts, health; described by OpenAPI."""
+"""The routes beside ingest: campaigns, counts, health and metrics. openapi.json describes them."""
 
-import base64
-import hashlib
-import json
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Depends, FastAPI, Request, Response
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import PlainTextResponse
+from starlette.endpoints import HTTPEndpoint
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from lopub import __version__
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.canonical import LONGEST_FILE
-from lopub.campaign.report import ID_BYTES, JSON_TYPE, base64url
-from lopub.collector.bodies import body_of, media_type_of
+from lopub.campaign.report import JSON_TYPE
 from lopub.collector.campaigns import (
     Entry,
+    Tally,
     all_campaigns,
     close_campaign,
+    day_at,
     open_campaign,
     tally,
-    withdraw,
 )
 from lopub.collector.collector import Collector
-from lopub.collector.documents import Campaigns, CampaignState, Tallied, state_of, tallied
-from lopub.collector.front import docs_page, front_page
-from lopub.collector.keeping import record
 from lopub.collector.metrics import CONTENT_TYPE
-from lopub.collector.migrating import version_of
-from lopub.collector.openapi import (
-    CAMPAIGN_BODY,
-    CAMPAIGN_FILE,
-    CLOSE_BODY,
-    METRICS,
-    WITHDRAWAL_BODY,
-    described,
-    problems,
-)
 from lopub.collector.problems import Kind, Problem
-from lopub.collector.rows import SCHEMA
+from lopub.collector.requests import (
+    SMALL_BODY_BYTES,
+    authorized,
+    body_of,
+    collector_of,
+    member_of,
+)
+from lopub.collector.retention import retention_problem
+from lopub.collector.schema import SCHEMA, revision_of
+from lopub.collector.steward_log import record
 from lopub.collector.store import ReportStore
-from lopub.collector.tokens import grant_of
-from lopub.errors import CampaignClosed
 
-LONGEST_WITHDRAWAL = 4096
 FOREVER = "public, max-age=31536000, immutable"
-STORE = (Kind.UNAVAILABLE, Kind.STORAGE_FULL)
-TOKEN = (Kind.UNAUTHORIZED, Kind.FORBIDDEN, Kind.UNAVAILABLE)
-NEW: dict[int | str, dict[str, Any]] = {201: {"model": CampaignState, "description": "It is new"}}
-_bearer = HTTPBearer(auto_error=False, description="`lopub token new` makes one")
 
 
-def management_app(collector: Collector, handlers: dict[Any, Any]) -> FastAPI:
-    """Everything but ingest."""
-    app = FastAPI(
-        title="LoPub collector",
-        version=__version__,
-        docs_url=None,
-        redoc_url=None,
-        exception_handlers=handlers,
-        redirect_slashes=False,
-    )
-    _add_public(app, collector)
-    _add_withdrawals(app, collector)
-    _add_managed(app, collector)
-    _add_operations(app, collector)
-    _add_pages(app)
-    app.openapi = lambda: described(app)  # type: ignore[method-assign]
-    return app
+class CampaignsEndpoint(HTTPEndpoint):
+    """`/campaigns`."""
+
+    async def get(self, request: Request) -> Response:
+        """Every campaign, open or closed."""
+        await authorized(request, "read")
+        entries = await run_in_threadpool(all_campaigns, collector_of(request).store)
+        return JSONResponse({"campaigns": [state_of(entry) for entry in entries]})
 
 
-def _allowed(collector: Collector, scope: str) -> Any:
-    """A dependency that lets through whoever brings a token of this scope."""
+class CampaignEndpoint(HTTPEndpoint):
+    """`/campaigns/{id}`."""
 
-    async def check(
-        request: Request,
-        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
-    ) -> None:
-        grant = None
-        if credentials is not None:
-            grant = await run_in_threadpool(grant_of, collector.store, credentials.credentials)
-        if grant is None or grant.expired:
-            said = (
-                "the token has expired" if grant else "this needs a token that the collector knows"
-            )
-            raise Problem(Kind.UNAUTHORIZED, f"{said}; `lopub token new` makes one")
-        if not grant.allows(scope):
-            raise Problem(
-                Kind.FORBIDDEN,
-                f"this needs a token of scope {scope}, and this one has scope {grant.scope}",
-            )
-        request.state.who = grant.name
-
-    return Depends(check)
-
-
-def _add_public(app: FastAPI, collector: Collector) -> None:
-    @app.get(
-        "/campaigns/{id}",
-        responses=CAMPAIGN_FILE | problems(Kind.UNKNOWN_CAMPAIGN, *STORE),
-        response_class=Response,
-    )
-    async def campaign(id: str, request: Request) -> Response:
+    async def get(self, request: Request) -> Response:
         """The canonical bytes of a campaign; their SHA-256 is its id."""
-        entry = await collector.entry(id)
+        entry = await collector_of(request).entry(request.path_params["id"])
         headers = {"ETag": f'"{entry.campaign.id}"', "Cache-Control": FOREVER}
         if headers["ETag"] in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         return Response(entry.campaign.canonical_bytes, media_type=JSON_TYPE, headers=headers)
 
-
-def _add_withdrawals(app: FastAPI, collector: Collector) -> None:
-    kinds = (
-        Kind.MALFORMED,
-        Kind.UNKNOWN_CAMPAIGN,
-        Kind.SLOW_BODY,
-        Kind.CLOSED,
-        Kind.TOO_LARGE,
-        Kind.MEDIA_TYPE,
-        *STORE,
-    )
-
-    @app.post(
-        "/campaigns/{id}/withdrawals",
-        status_code=204,
-        responses=problems(*kinds),
-        openapi_extra=WITHDRAWAL_BODY,
-    )
-    async def withdrawal(id: str, request: Request) -> Response:
-        """Withdraw a report by its id, while the campaign is open. Whoever has the id may."""
-        entry = await collector.open_entry(id)
-        if media_type_of(request.scope) != JSON_TYPE:
-            raise Problem(Kind.MEDIA_TYPE, f"a withdrawal comes as {JSON_TYPE}")
-        seconds = collector.settings.receive_seconds
-        report_id = _report_id(
-            await body_of(request.scope, request.receive, most=LONGEST_WITHDRAWAL, seconds=seconds)
+    async def put(self, request: Request) -> Response:
+        """Open a campaign: the body is its canonical bytes, whose SHA-256 is the id."""
+        who, collector = await authorized(request, "manage"), collector_of(request)
+        body = await body_of(request, JSON_TYPE, most_bytes=LONGEST_FILE)
+        entry, is_new = await run_in_threadpool(
+            _opened, collector, body, request.path_params["id"], who
         )
-        try:
-            is_new = await run_in_threadpool(
-                withdraw, collector.store, entry, hashlib.sha256(report_id).digest()
-            )
-        except CampaignClosed:
-            raise collector.closed(entry) from None
-        if is_new:
-            collector.metrics.withdrew()
-        return Response(status_code=204)
+        return JSONResponse(state_of(collector.remember(entry)), 201 if is_new else 200)
 
 
-def _report_id(body: bytes) -> bytes:
-    """The report's id that a withdrawal names."""
-    text = _member(body, "id")
-    try:
-        report_id = base64.urlsafe_b64decode(text + "==")
-        if len(report_id) == ID_BYTES and base64url(report_id) == text:
-            return report_id
-    except ValueError:
-        pass
-    raise Problem(
-        Kind.MALFORMED,
-        f'a withdrawal is {{"id": …}} with the report\'s {ID_BYTES} bytes of id as base64url',
-    )
+class CloseEndpoint(HTTPEndpoint):
+    """`/campaigns/{id}/close`."""
 
-
-def _member(body: bytes, name: str) -> str:
-    """A text in a body of JSON; empty where there is none."""
-    try:
-        found = json.loads(body.decode())[name]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return ""
-    return found if isinstance(found, str) else ""
-
-
-def _add_managed(app: FastAPI, collector: Collector) -> None:
-    store, settings = collector.store, collector.settings
-    read, manage = [_allowed(collector, "read")], [_allowed(collector, "manage")]
-
-    @app.get("/campaigns", dependencies=read, responses=problems(*TOKEN))
-    async def campaigns() -> Campaigns:
-        """Every campaign, open or closed."""
-        return Campaigns(
-            campaigns=[state_of(entry) for entry in await run_in_threadpool(all_campaigns, store)]
-        )
-
-    @app.put(
-        "/campaigns/{id}",
-        dependencies=manage,
-        openapi_extra=CAMPAIGN_BODY,
-        responses=NEW
-        | problems(
-            Kind.SLOW_BODY,
-            Kind.CLOSED,
-            Kind.TOO_LARGE,
-            Kind.MALFORMED,
-            Kind.MEDIA_TYPE,
-            Kind.WRONG_CAMPAIGN,
-            *TOKEN,
-            *STORE,
-        ),
-    )
-    async def opened(id: str, request: Request, response: Response) -> CampaignState:
-        """Open a campaign: the body is its canonical bytes, whose SHA-256 is the id.
-
-        Without a schedule it stays open until it is closed. With one it closes by itself, some days of grace after its last day:
-        until then, reports made within the schedule are still taken, and withdrawals too.
-        """
-        if media_type_of(request.scope) != JSON_TYPE:
-            raise Problem(Kind.MEDIA_TYPE, f"a campaign comes as {JSON_TYPE}")
-        body = await body_of(
-            request.scope, request.receive, most=LONGEST_FILE, seconds=settings.receive_seconds
-        )
-        campaign = await run_in_threadpool(Campaign.from_bytes, body, expected_id=id)
-        entry, is_new = await run_in_threadpool(_opened, collector, campaign, request.state.who)
-        response.status_code = 201 if is_new else 200
-        return state_of(collector.remember(entry))
-
-    @app.post(
-        "/campaigns/{id}/close",
-        dependencies=manage,
-        openapi_extra=CLOSE_BODY,
-        responses=problems(
-            Kind.UNKNOWN_CAMPAIGN,
-            Kind.MALFORMED,
-            Kind.SLOW_BODY,
-            Kind.TOO_LARGE,
-            Kind.WRONG_CAMPAIGN,
-            *TOKEN,
-            *STORE,
-        ),
-    )
-    async def closed(id: str, request: Request) -> CampaignState:
-        """Close a campaign: no more reports, no more withdrawals; its retention begins. Closing it again changes nothing.
-
-        It cannot be undone, so the body says the id once more: `{"id": …}`.
-        """
-        await collector.entry(id)
-        body = await body_of(
-            request.scope,
-            request.receive,
-            most=LONGEST_WITHDRAWAL,
-            seconds=settings.receive_seconds,
-        )
-        if _member(body, "id") != id:
+    async def post(self, request: Request) -> Response:
+        """Close a campaign for good; the body names it once more."""
+        who, collector = await authorized(request, "manage"), collector_of(request)
+        campaign_id = request.path_params["id"]
+        await collector.entry(campaign_id)
+        body = await body_of(request, most_bytes=SMALL_BODY_BYTES)
+        if member_of(body, "id") != campaign_id:
             raise Problem(
                 Kind.WRONG_CAMPAIGN,
-                'closing cannot be undone; say which campaign once more, as {"id": …} in the body',
+                'closing cannot be undone; repeat the campaign\'s id in the body, as {"id": …}',
             )
-        entry = await run_in_threadpool(_closed, store, id, request.state.who)
-        return state_of(collector.remember(entry))
-
-    @app.get(
-        "/campaigns/{id}/counts",
-        dependencies=read,
-        responses=problems(Kind.UNKNOWN_CAMPAIGN, Kind.TOO_FEW_REPORTS, *TOKEN, *STORE),
-    )
-    async def counts(id: str) -> Tallied:
-        """How many reports came in by slot, were refused by reason, were withdrawn; nothing below the campaign's min_reports."""
-        entry = await collector.entry(id)
-        return tallied(entry, await run_in_threadpool(tally, store, entry))
+        entry = await run_in_threadpool(_closed, collector.store, campaign_id, who)
+        return JSONResponse(state_of(collector.remember(entry)))
 
 
-def _opened(collector: Collector, campaign: Campaign, who: str) -> tuple[Entry, bool]:
-    """A campaign that is open now, and whether it is new; then it is written down."""
+class CountsEndpoint(HTTPEndpoint):
+    """`/campaigns/{id}/counts`."""
+
+    async def get(self, request: Request) -> Response:
+        """How many reports came in by slot, were refused by reason, were withdrawn."""
+        await authorized(request, "read")
+        collector = collector_of(request)
+        entry = await collector.entry(request.path_params["id"])
+        found = await run_in_threadpool(tally, collector.store, entry)
+        return JSONResponse(counts_of(entry, found))
+
+
+class HealthEndpoint(HTTPEndpoint):
+    """`/health`."""
+
+    async def get(self, request: Request) -> Response:
+        """That the process is alive."""
+        return JSONResponse({"status": "alive"})
+
+
+class ReadyEndpoint(HTTPEndpoint):
+    """`/ready`."""
+
+    async def get(self, request: Request) -> Response:
+        """That the store can be reached, has the right schema, and takes commits; and, where
+        retention has stopped because of a clock, why. Reports are taken all the same."""
+        collector = collector_of(request)
+        collector.writer.refuse_if_failing()
+        if await run_in_threadpool(_schema, collector.store) != SCHEMA:
+            raise Problem(
+                Kind.UNAVAILABLE, "the store's schema is not the one that this collector writes"
+            )
+        problem = await run_in_threadpool(retention_problem, collector.store)
+        stopped = {} if problem is None else {"retention": str(problem)}
+        return JSONResponse({"status": "ready", **stopped})
+
+
+class MetricsEndpoint(HTTPEndpoint):
+    """`/metrics`."""
+
+    async def get(self, request: Request) -> Response:
+        """Counters for Prometheus."""
+        await authorized(request, "read")
+        collector = collector_of(request)
+        text = collector.metrics.text(n_waiting=collector.writer.n_waiting)
+        return Response(text, media_type=CONTENT_TYPE)
+
+
+def state_of(entry: Entry) -> dict[str, Any]:
+    """Return what a collector says about a campaign; openapi.json explains the members."""
+    terms = entry.campaign.terms
+    return {
+        "id": entry.campaign.id,
+        "name": terms.name,
+        "min_reports": terms.min_reports,
+        "open": entry.closed is None,
+        "closed": None if entry.closed_on is None else str(entry.closed_on),
+        "closes": None if entry.closes_on is None else str(entry.closes_on),
+        "erased": entry.erased is not None,
+    }
+
+
+def counts_of(entry: Entry, found: Tally) -> dict[str, Any]:
+    """Return what a collector says about the reports of a campaign."""
+    return {
+        "id": entry.campaign.id,
+        "reports": found.n_reports,
+        "slots": [
+            {"day": str(day_at(slot)), "slot": slot, "reports": n}
+            for slot, n in found.slots.items()
+        ],
+        "refused": {str(reason): n for reason, n in found.refused.items()},
+        "withdrawn": found.n_withdrawn,
+    }
+
+
+def _opened(collector: Collector, body: bytes, campaign_id: str, who: str) -> tuple[Entry, bool]:
+    """Open a campaign, and log who did where it is new."""
+    campaign = Campaign.from_bytes(body, expected_id=campaign_id)
     entry, is_new = open_campaign(
         collector.store, campaign, grace_days=collector.settings.grace_days
     )
@@ -271,51 +174,12 @@ def _opened(collector: Collector, campaign: Campaign, who: str) -> tuple[Entry, 
 
 
 def _closed(store: ReportStore, campaign_id: str, who: str) -> Entry:
-    """A campaign that is closed now, which is written down."""
+    """Close a campaign, and log who did."""
     entry = close_campaign(store, campaign_id)
     record(store, who, "campaign closed", campaign_id)
     return entry
 
 
-def _add_operations(app: FastAPI, collector: Collector) -> None:
-    @app.get("/health", responses=problems())
-    async def health() -> dict[str, str]:
-        """That the process is alive."""
-        return {"status": "alive"}
-
-    @app.get("/ready", responses=problems(Kind.UNAVAILABLE))
-    async def ready() -> dict[str, str]:
-        """That the store can be reached, and its schema is the right one."""
-        if await run_in_threadpool(_schema, collector) != SCHEMA:
-            raise Problem(
-                Kind.UNAVAILABLE,
-                "the store's schema is not the one that this collector was started with",
-            )
-        return {"status": "ready"}
-
-    if collector.settings.console:
-        return  # the metrics are there, on an address of their own
-
-    @app.get("/metrics", response_class=PlainTextResponse, responses=METRICS)
-    async def metrics() -> Response:
-        """Counters for Prometheus."""
-        return Response(
-            collector.metrics.text(n_waiting=collector.writer.n_waiting), media_type=CONTENT_TYPE
-        )
-
-
-def _add_pages(app: FastAPI) -> None:
-    @app.get("/", include_in_schema=False)
-    async def front() -> Response:
-        """For somebody who looks what is here."""
-        return await run_in_threadpool(front_page)
-
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
-        """Every route, with a command that asks it."""
-        return await run_in_threadpool(docs_page, described(app))
-
-
-def _schema(collector: Collector) -> str | None:
-    with collector.store.reading() as connection:
-        return version_of(connection)
+def _schema(store: ReportStore) -> int | None:
+    with store.reading() as connection:
+        return revision_of(connection)

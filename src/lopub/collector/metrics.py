@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from lopub.campaign.terms import Terms
-from lopub.collector.store import Written
+from lopub.collector.submissions import Written
 from lopub.errors import Reason
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -50,21 +50,17 @@ class Metrics:
                     self._accepted[number, slot if terms.repeat else None] += n
             self.n_replayed += written.n_replayed
             self.refused.update(written.refused)
+            self.n_withdrawals += written.n_withdrawn
 
     def failed_to_write(self, problem: str) -> None:
         """A group of reports could not be committed."""
         with self._lock:
             self.failed[problem] += 1
 
-    def told(self, problem: str) -> None:
+    def count_problem(self, problem: str) -> None:
         """A request was answered with a problem document."""
         with self._lock:
             self.problems[problem] += 1
-
-    def withdrew(self) -> None:
-        """A report was withdrawn."""
-        with self._lock:
-            self.n_withdrawals += 1
 
     def text(self, *, n_waiting: int) -> str:
         """All of it in Prometheus' text format."""

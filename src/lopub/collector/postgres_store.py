@@ -7,7 +7,8 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.dialects.postgresql import insert
 
-from lopub.collector.store import Accepted, Kept, ReportStore, StoredReport
+from lopub.collector.store import SECONDS_A_DAY, ReportStore
+from lopub.collector.submissions import Accepted, Kept, StoredReport
 
 DISK_FULL = "53100"
 CONNECTION = {
@@ -16,7 +17,7 @@ CONNECTION = {
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,  # milliseconds: a server that is gone without a word is noticed, and looked for anew
+    "tcp_user_timeout": 10_000,  # milliseconds: then a silent server is looked for anew
 }
 READ_ONLY, FORBIDDEN = "25006", "42501"
 NO_COLUMN, NO_TABLE = "42703", "42P01"
@@ -25,15 +26,15 @@ REFUSALS = {
     r"failed to resolve host": "names a host that is not known; check the address",
     r"password authentication failed": "refuses this user's password; give the right one",
     r"no password supplied": "asks for a password; give one, in the address or in PGPASSWORD",
-    r'database ".*" does not exist': "is not on this server; make it with createdb, or check the name",
-    r'role ".*" (does not exist|is not permitted)': "does not let this user log in; check the user's name",
+    r'database ".*" does not exist': "is not on this server; make it with createdb",
+    r'role ".*" (does not exist|is not permitted)': "does not let this user log in; check the name",
 }
-"""Where a connection is refused for good, by what libpq says: it gives no code. Where the server speaks another language than
-English, the database is just out of reach."""
+"""Where a connection is refused for good, by what libpq says: it gives no code. Where the server
+speaks another language than English, the database is just out of reach."""
 LOCK_SECONDS = 4
 """Whoever holds a table for longer is not waited for: senders are told to come again."""
-MIGRATION_LOCK = 0x6C6F707562
-"""One process at a time looks at the schema."""
+SCHEMA_LOCK = 0x6C6F707562
+"""The number of the lock by which one process at a time checks or makes the tables."""
 
 
 class PostgresStore(ReportStore):
@@ -41,7 +42,7 @@ class PostgresStore(ReportStore):
 
     upsert = staticmethod(insert)
 
-    def __init__(self, address: URL) -> None:
+    def __init__(self, address: URL, *, create: bool = True) -> None:
         engine = create_engine(
             address.set(drivername="postgresql+psycopg"),
             hide_parameters=True,
@@ -50,29 +51,28 @@ class PostgresStore(ReportStore):
         )
         event.listen(engine, "connect", _prepare)
         super().__init__(engine, address.render_as_string(hide_password=True))
-        self._begin()
+        self._begin(create=create)
 
     def _wait_for_others(self, connection: Connection) -> None:
-        connection.execute(
-            text("SET LOCAL lock_timeout = 0")
-        )  # a migration takes as long as it takes
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
+        connection.execute(text("SET LOCAL lock_timeout = 0"))  # several may start at once
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SCHEMA_LOCK})
 
     def _reader(self) -> Engine:
         return self._engine.execution_options(isolation_level="REPEATABLE READ")
 
-    def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
+    def insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
         statement = (
             "WITH kept AS (INSERT INTO reports (campaign, hash, slot, content)"
-            " SELECT * FROM unnest(%b::int[], %b::bytea[], %b::bigint[], %b::bytea[]) ON CONFLICT DO NOTHING"
-            " RETURNING campaign, slot) SELECT campaign, slot, count(*) FROM kept GROUP BY campaign, slot"
+            " SELECT * FROM unnest(%b::int[], %b::bytea[], %b::bigint[], %b::bytea[])"
+            " ON CONFLICT DO NOTHING RETURNING campaign, slot)"
+            " SELECT campaign, slot, count(*) FROM kept GROUP BY campaign, slot"
         )
         return {
             (row[0], row[1]): row[2]
             for row in connection.exec_driver_sql(statement, _columns(rows))
         }
 
-    def _lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
+    def lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
         statement = (
             "SELECT campaign, hash, slot, content FROM reports"
             " JOIN unnest(%b::int[], %b::bytea[]) AS asked (campaign, hash) USING (campaign, hash)"
@@ -80,11 +80,40 @@ class PostgresStore(ReportStore):
         found = connection.exec_driver_sql(statement, _columns(rows)[:2])
         return {(row[0], row[1]): (row[2], row[3]) for row in found}
 
+    def empty(
+        self, connection: Connection, rows: Sequence[StoredReport]
+    ) -> Sequence[tuple[int, int]]:
+        statement = (
+            "UPDATE reports SET slot = NULL, content = NULL FROM ("
+            " SELECT campaign, hash, slot FROM reports"
+            " JOIN unnest(%b::int[], %b::bytea[]) AS asked (campaign, hash) USING (campaign, hash)"
+            " WHERE content IS NOT NULL ORDER BY campaign, hash FOR UPDATE OF reports) AS found"
+            " WHERE reports.campaign = found.campaign AND reports.hash = found.hash"
+            " RETURNING found.campaign, found.slot"
+        )
+        emptied = connection.exec_driver_sql(statement, _columns(rows)[:2])
+        return [(row[0], row[1]) for row in emptied]
+
+    def day_there(self, connection: Connection) -> int:
+        now = connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one()
+        return int(now // SECONDS_A_DAY)
+
     def scrub(self) -> None:
-        """Write the table anew: without this, deleted rows would stay in its pages."""
-        with self._told_apart(), self._turn, self._engine.connect() as connection:
+        """Write the table anew, in the order of its keys: without this, deleted rows would stay in
+        its pages."""
+        with self._as_store_errors(), self._turn, self._engine.connect() as connection:
             autonomous = connection.execution_options(isolation_level="AUTOCOMMIT")
-            autonomous.execute(text("VACUUM (FULL, ANALYZE) reports"))
+            autonomous.execute(text("CLUSTER reports USING reports_pkey"))
+            autonomous.execute(text("ANALYZE reports"))
+
+    def rewrite(self, numbers: Sequence[int]) -> None:
+        """Have one transaction write all the rows, so that they bear its number, then sort the
+        table."""
+        with self.writing() as connection:
+            connection.exec_driver_sql(
+                "UPDATE reports SET content = content WHERE campaign = ANY(%b)", (list(numbers),)
+            )
+        self.scrub()
 
     def _is_full(self, error: BaseException) -> bool:
         return getattr(error, "sqlstate", None) == DISK_FULL
@@ -92,11 +121,17 @@ class PostgresStore(ReportStore):
     def _wrong(self, error: BaseException) -> str | None:
         state = getattr(error, "sqlstate", None)
         if state == FORBIDDEN:
-            return "does not let this user make or use the collector's tables; make the user the owner of the database"
+            return (
+                "does not let this user make or use the collector's tables; make the user the"
+                " owner of the database"
+            )
         if state == READ_ONLY:
             return "can only be read from; is it a replica? Use the server that it copies"
         if state in (NO_COLUMN, NO_TABLE):
-            return "has other tables than this program knows; if a newer LoPub has migrated it, start that one here, too"
+            return (
+                "has other tables than this program knows; if a newer LoPub has changed it, start"
+                " that one here, too"
+            )
         return (
             next((wrong for said, wrong in REFUSALS.items() if re.search(said, str(error))), None)
             if state is None

@@ -13,6 +13,7 @@ from lopub.errors import (
     CampaignClosed,
     CampaignError,
     LopubError,
+    Message,
     NoCampaign,
     StorageFull,
     StoreError,
@@ -38,6 +39,7 @@ class Kind(Enum):
     TOO_FEW_REPORTS = ("too-few-reports", 409, "There are too few reports to show anything")
     TOO_LARGE = ("too-large", 413, "The request is too large")
     MEDIA_TYPE = ("media-type", 415, "The media type is not one that is taken here")
+    REFUSED = ("refused", 422, "None of the reports was taken")
     WRONG_CAMPAIGN = ("wrong-campaign", 422, "The bytes are not that campaign")
     BUG = ("internal", 500, "Something went wrong here")
     BUSY = ("busy", 503, "Too much is waiting")
@@ -55,9 +57,18 @@ class Kind(Enum):
 class Problem(LopubError):
     """A request to refuse; becomes a problem document."""
 
-    def __init__(self, kind: Kind, detail: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(detail)
-        self.kind, self.headers = kind, headers or {}
+    def __init__(
+        self,
+        kind: Kind,
+        detail: str | Message,
+        headers: dict[str, str] | None = None,
+        members: dict[str, Any] | None = None,
+    ) -> None:
+        """members: what the document states beside its type, title, status and detail."""
+        super().__init__(str(detail))
+        if isinstance(detail, Message):
+            self.message = detail
+        self.kind, self.headers, self.members = kind, headers or {}, members or {}
 
 
 def problem_of(error: LopubError) -> Problem:
@@ -73,10 +84,8 @@ def problem_of(error: LopubError) -> Problem:
         StoreError: Kind.UNAVAILABLE,
     }
     kind = next((kind for cause, kind in kinds.items() if isinstance(error, cause)), Kind.BUG)
-    detail = _STORE_DETAILS.get(
-        kind, str(error)
-    )  # where the store is, is nobody's business outside
-    return Problem(kind, detail)
+    # where the store is, is nobody's business outside
+    return Problem(kind, _STORE_DETAILS.get(kind, error.message))
 
 
 _STORE_DETAILS = {
@@ -94,6 +103,7 @@ def document(problem: Problem) -> Response:
         "title": kind.title,
         "status": kind.status,
         "detail": str(problem),
+        **problem.members,
     }
     headers = dict(problem.headers)
     if kind.status in (503, 507):

@@ -1,7 +1,17 @@
-"""The schema: the same tables in SQLite and PostgreSQL. It has no place for who sent a report, or when.
+"""The tables: the same in SQLite and PostgreSQL. They have no place for who sent a report, or when.
 
-A report's row is named by the SHA-256 of its id, so that the order of the rows says nothing about the order of arrival. A
-withdrawn report leaves its name without content: whatever comes later under that name is refused.
+A report's row is named by the SHA-256 of its id. A withdrawn report leaves its name without
+content: whatever comes later under that name is refused.
+
+Of the order in which reports arrived, no column tells anything, but the files of a database do
+until a campaign is closed. Reports are written in groups, one per commit, each sorted by hash; so
+what is kept is which group a report came with, and which group came before which: in PostgreSQL as
+the place of a row (`ctid`, and so the order of a dump) and as the number of the transaction that
+wrote it (`xmin`); in SQLite only as far as traces within a page tell. Once a campaign is closed,
+retention writes its rows anew, all in one transaction and in the order of their hashes
+(`ReportStore.rewrite`). What remains then is outside of the tables: the write-ahead log, and
+whatever was copied from it or from the files before (replicas, archives, backups of the disk), for
+as long as that is kept.
 """
 
 from sqlalchemy import (
@@ -14,22 +24,26 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    column,
-    table,
 )
 
-SCHEMA = "0005"
-"""The version of the schema that this program writes: the newest migration."""
-
-FIRST = frozenset({"campaigns", "reports", "refusals", "tokens"})
-"""The tables that every version of the schema has."""
 WITHDRAWN = -1
-"""Where a tally counts reports that were withdrawn, which have no slot any more."""
+"""Where a tally counts reports that were kept and then withdrawn, which have no slot any more."""
+WITHDRAWN_EARLY = -2
+"""Where a tally counts withdrawals of reports that have not come."""
 
 metadata = MetaData()
 
-schema_version = table("alembic_version", column("version_num"))
-"""Which Alembic keeps."""
+schema = Table(  # one row: which revision of the tables this is
+    "lopub_schema",
+    metadata,
+    Column("revision", Integer, nullable=False),
+)
+
+retention = Table(  # one row
+    "retention",
+    metadata,
+    Column("last_day", Integer, nullable=False),  # the last day that retention saw, as a slot
+)
 
 campaigns = Table(
     "campaigns",
@@ -37,11 +51,13 @@ campaigns = Table(
     Column("number", Integer, primary_key=True),  # what a report's row carries instead of 32 bytes
     Column("id", LargeBinary(32), nullable=False, unique=True),
     Column("body", LargeBinary, nullable=False),  # the canonical bytes
+    Column("opened", Integer, nullable=False),  # the day on which it was opened here, as a slot
     Column("closed", Integer),  # the day on which somebody closed it, as a slot
     Column(
         "closes", Integer
     ),  # the day at whose end it closes by itself, as a slot; null without a schedule
-    Column("erased", Integer),  # the day on which retention deleted the reports
+    Column("rewritten", Integer),  # the day on which its rows were put in order, after its close
+    Column("erased", Integer),  # the day on which its reports were deleted
 )
 
 reports = Table(
@@ -54,11 +70,11 @@ reports = Table(
     sqlite_with_rowid=False,  # a row number would tell the order of arrival
 )
 
-tallies = Table(  # kept in the transaction that keeps the reports: to count millions of rows takes seconds
+tallies = Table(  # kept with the reports: to count millions of rows takes seconds
     "tallies",
     metadata,
     Column("campaign", Integer, primary_key=True, autoincrement=False),
-    Column("slot", BigInteger, primary_key=True, autoincrement=False),  # or WITHDRAWN
+    Column("slot", BigInteger, primary_key=True, autoincrement=False),  # or one of the above
     Column("n", BigInteger, nullable=False),
 )
 
@@ -76,6 +92,14 @@ tokens = Table(
     Column("hash", LargeBinary(32), primary_key=True),  # SHA-256 of the token
     Column("scope", String(16), nullable=False),
     Column("expires", BigInteger, nullable=False),  # Unix seconds
+)
+
+sessions = Table(  # who is signed in to the console
+    "sessions",
+    metadata,
+    Column("hash", LargeBinary(32), primary_key=True),  # SHA-256 of the cookie
+    Column("token", LargeBinary(32), nullable=False),  # SHA-256 of the token
+    Column("ends", BigInteger, nullable=False),  # Unix seconds
 )
 
 jobs = Table(
@@ -98,7 +122,7 @@ jobs = Table(
     Column("done", BigInteger, nullable=False),
     Column("total", BigInteger),
     Column("outcome", Text, nullable=False),  # JSON
-    Column("problem", String(1000), nullable=False),
+    Column("problem", Text, nullable=False),  # a message as JSON; empty where there is none
     Column("asked", BigInteger, nullable=False),  # Unix seconds
     Column("ended", BigInteger),
     Column("turn", Integer, nullable=False),  # 0 while it is under way, then its number
@@ -113,7 +137,7 @@ job_lines = Table(
     Column("job", Integer, primary_key=True, autoincrement=False),
     Column("line", Integer, primary_key=True, autoincrement=False),
     Column("time", BigInteger, nullable=False),  # Unix seconds
-    Column("text", String(1000), nullable=False),
+    Column("text", Text, nullable=False),  # a message as JSON
 )
 
 drafts = Table(

@@ -3,6 +3,7 @@
 import signal
 import socket
 import sys
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -52,7 +53,7 @@ def serve(app: ASGIApp, bound: socket.socket) -> None:
     """
     _stay_alive_after_signals()
     sys.setswitchinterval(SWITCH_SECONDS)
-    uvicorn.Server(
+    _PatientServer(
         uvicorn.Config(
             app,
             ws="none",
@@ -67,6 +68,15 @@ def serve(app: ASGIApp, bound: socket.socket) -> None:
             backlog=BACKLOG,
         )
     ).run(sockets=[bound])
+
+
+class _PatientServer(uvicorn.Server):
+    """A server that people who press Ctrl-C again do not cut short: it ends soon enough."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; a second signal changes nothing."""
+        if not self.should_exit:
+            super().handle_exit(sig, frame)
 
 
 def _stay_alive_after_signals() -> None:

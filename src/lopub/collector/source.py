@@ -1,22 +1,24 @@
-"""A store as a source of counts: cut by ranges of the hashes that name its reports."""
+"""A store as a source of counts, cut into parts by ranges of the hashes that name its reports."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lopub.campaign.campaign import Campaign
-from lopub.collector.campaigns import Entry, all_campaigns, find_campaign, refused_of, withdrawn_of
+from lopub.collector.batches import blocks_of, refuse_erased
+from lopub.collector.campaigns import find_campaign, refused_of, the_campaign, withdrawn_of
 from lopub.collector.database import store_at
-from lopub.collector.reading import blocks_of, refuse_erased
-from lopub.collector.store import ReportStore
-from lopub.errors import DomainError
 from lopub.reports.batch import HASH_BYTES, ReportBatch
+from lopub.reports.engines.base import N_HASHES, HashRange
 from lopub.reports.origin import Origin
 
 
 @dataclass(frozen=True)
 class StorePart:
-    """The reports of a campaign whose hashes lie in a range. The first part tells of those that were refused, too."""
+    """The reports of a campaign whose hashes lie in a range.
+
+    The first part also has the counts of refused and withdrawn ones.
+    """
 
     address: str
     campaign_id: str
@@ -42,13 +44,16 @@ class StorePart:
 
 
 class StoreSource:
-    """The accepted reports of one campaign. Parts are read one by one, so reports that come in meanwhile may be in it or not."""
+    """The accepted reports of one campaign, in parts that are read one by one.
+
+    Reports that come in meanwhile may be among them or not.
+    """
 
     def __init__(self, address: str, campaign: Campaign | None = None) -> None:
         self._address = address
         store = store_at(address, create=False)
         try:
-            entry = _entry(store, campaign)
+            entry = the_campaign(store, campaign)
             refuse_erased(entry)
             self._campaign = entry.campaign
             with store.reading() as connection:
@@ -72,12 +77,6 @@ class StoreSource:
             StorePart(self._address, self._campaign.id, low, high, share) for low, high in ranges
         ]
 
-
-def _entry(store: ReportStore, campaign: Campaign | None) -> Entry:
-    """The given campaign in a store, or the only one there is."""
-    if campaign is not None:
-        return find_campaign(store, campaign.id)
-    found = list(all_campaigns(store))
-    if len(found) != 1:
-        raise DomainError(f"database {store.name} has {len(found)} campaigns; name one by its file")
-    return found[0]
+    def within(self, hashes: HashRange) -> list[StorePart]:
+        share = -(-self._n_reports * (hashes.stop - hashes.start) // N_HASHES)
+        return [StorePart(self._address, self._campaign.id, hashes.low, hashes.high, share)]

@@ -13,17 +13,26 @@ from urllib.parse import quote
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.dialects.sqlite import insert
 
-from lopub.collector.store import Accepted, Kept, Key, ReportStore, StoredReport
-from lopub.errors import StoreError, StoreUnavailable
+from lopub.collector.schema import refuse_foreign
+from lopub.collector.store import ReportStore
+from lopub.collector.submissions import Accepted, Kept, StoredReport
+from lopub.errors import Message, StoreError, StoreUnavailable
 
 PRAGMAS = {
     "journal_mode": "WAL",
     "synchronous": "FULL",  # a commit is on the disk before it is acknowledged
     "secure_delete": "ON",  # what is deleted is overwritten
+    "temp_store": "MEMORY",  # no content in temporary files elsewhere
     "busy_timeout": "10000",
     "wal_autocheckpoint": "8192",  # pages: fewer, larger checkpoints than the default
     "journal_size_limit": "67108864",
 }
+_REWRITING = (
+    "INSERT INTO aside SELECT * FROM reports WHERE campaign = ? ORDER BY hash",
+    "DELETE FROM reports WHERE campaign = ?",
+    "INSERT INTO reports SELECT * FROM aside WHERE campaign = ? ORDER BY rowid",
+)
+"""Each for every campaign whose rows are put in order."""
 SMALLEST_SPACE = 2**20
 """Bytes. With less free, a failed read or write is put down to the disk being full."""
 
@@ -42,20 +51,26 @@ class SqliteStore(ReportStore):
             "sqlite", database=f"file:{quote(str(path))}", query={"mode": "rw", "uri": "true"}
         )
         self._writing = _engine(address, writes=True)
-        """One connection of its own for all writers, who take turns. Each connection has a cache of pages, which is worthless
-        after a commit of another one: whoever reads in between has no part in this one's."""
+        """One connection of its own for all writers, who take turns. Each connection has a cache of
+        pages, which is worthless after a commit of another one: whoever reads in between has no
+        part in this one's."""
         super().__init__(_engine(address), f"sqlite:///{path}")
-        self._begin()
+        self._begin(create=create)
         self._file = path.stat().st_ino
 
     def _writer(self) -> Engine:
         if not self._is_there():
             self._dispose()
-            raise StoreUnavailable(f"the file of database {self.name} is gone; put it back")
+            raise StoreUnavailable(
+                "the file of database {name} is gone; put it back", name=self.name
+            )
         return self._writing
 
     def _is_there(self) -> bool:
-        """Whether the file is still the one that was opened: SQLite itself would go on writing to a deleted one."""
+        """Return whether the file is still the one that was opened.
+
+        SQLite itself would go on writing to a deleted one.
+        """
         try:
             return not hasattr(self, "_file") or self._path.stat().st_ino == self._file
         except OSError:
@@ -68,7 +83,9 @@ class SqliteStore(ReportStore):
         except OSError:
             os.close(lock)
             raise StoreError(
-                f"{self._path} is in use by another collector; stop that one first, or send the reports to it"
+                "{path} is in use by another collector; stop that one first, or send the reports"
+                " to it",
+                path=self._path,
             ) from None
         self._held = lock
 
@@ -83,15 +100,18 @@ class SqliteStore(ReportStore):
             self._held = None
 
     def close_unused(self) -> None:
-        """Take the file away, too, where this store made it and nobody else can have come to use it meanwhile."""
+        """Delete the file, too, where this store made it and nobody else can be using it."""
         self._dispose()
         if self._is_new and self._held is not None:
             for end in ("-wal", "-shm", ".lock", ""):
                 Path(f"{self._path}{end}").unlink(missing_ok=True)
         self.close()
 
-    def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
-        statement = "INSERT INTO reports (campaign, hash, slot, content) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    def insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
+        statement = (
+            "INSERT INTO reports (campaign, hash, slot, content) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT DO NOTHING"
+        )
         alike: dict[Any, list[StoredReport]] = {}
         for row in rows:
             alike.setdefault((row.campaign, row.slot), []).append(row)
@@ -99,21 +119,50 @@ class SqliteStore(ReportStore):
             key: connection.exec_driver_sql(statement, alike[key]).rowcount for key in sorted(alike)
         }
 
-    def _lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
+    def lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
         driver: Any = connection.connection.driver_connection
         statement = "SELECT slot, content FROM reports WHERE campaign = ? AND hash = ?"
-        keys: list[Key] = [row[:2] for row in rows]
-        return {key: driver.execute(statement, key).fetchone() for key in keys}
+        found = ((row[:2], driver.execute(statement, row[:2]).fetchone()) for row in rows)
+        return {key: kept for key, kept in found if kept is not None}
+
+    def empty(
+        self, connection: Connection, rows: Sequence[StoredReport]
+    ) -> Sequence[tuple[int, int]]:
+        found = self.lookup(connection, rows)
+        full = {key: slot for key, (slot, content) in found.items() if content is not None}
+        if full:
+            statement = (
+                "UPDATE reports SET slot = NULL, content = NULL WHERE campaign = ? AND hash = ?"
+            )
+            connection.exec_driver_sql(statement, list(full))
+        return [(number, slot or 0) for (number, _), slot in full.items()]
+
+    def day_there(self, connection: Connection) -> int:
+        return self.today()
 
     def scrub(self) -> None:
         """Deleted rows are overwritten already; their traces in the log go too."""
-        with self._told_apart(), self._turn, self._writing.connect() as connection:
+        with self._as_store_errors(), self._turn, self._writing.connect() as connection:
             driver: Any = connection.connection.driver_connection
             is_busy, _, _ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if is_busy:
                 raise StoreUnavailable(
-                    f"database {self.name} is being read, so its log cannot be emptied yet; try again later"
+                    "database {name} is being read, so its log cannot be emptied yet;"
+                    " try again later",
+                    name=self.name,
                 )
+
+    def rewrite(self, numbers: Sequence[int]) -> None:
+        """Take the rows out of their pages and put them back in order, in one transaction.
+
+        Not by VACUUM, which would write all that there is into a temporary file elsewhere.
+        """
+        with self.writing() as connection:
+            connection.exec_driver_sql("CREATE TABLE aside (campaign, hash, slot, content)")
+            for statement in _REWRITING:
+                connection.exec_driver_sql(statement, [(number,) for number in numbers])
+            connection.exec_driver_sql("DROP TABLE aside")
+        self.scrub()
 
     def _is_full(self, error: BaseException) -> bool:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -125,32 +174,36 @@ class SqliteStore(ReportStore):
         return _WRONG.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
 
 
+_PERMISSIONS = "change the permissions of the file and of its directory"
 _WRONG = {
     sqlite3.SQLITE_NOTADB: "is not an SQLite database; choose another file, or a name that is free",
     sqlite3.SQLITE_CORRUPT: "is damaged; restore a backup into a new file",
-    sqlite3.SQLITE_READONLY: "can only be read; change the permissions of the file and of its directory",
-    sqlite3.SQLITE_PERM: "may not be opened by this user; change the permissions of the file and of its directory",
+    sqlite3.SQLITE_READONLY: f"can only be read; {_PERMISSIONS}",
+    sqlite3.SQLITE_PERM: f"may not be opened by this user; {_PERMISSIONS}",
 }
 
 
 def _made(path: Path) -> bool:
-    """Make an empty file, which only its owner can read, where there is none; whether that was so."""
+    """Make an empty file that only its owner can read, where there is none; whether that was so."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except (FileExistsError, PermissionError):
         return False  # `_check` says what is wrong
     except FileNotFoundError:
-        raise StoreError(f"there is no directory {path.parent}") from None
+        raise StoreError("there is no directory {path}", path=path.parent) from None
     except OSError as error:
-        raise StoreError(f"cannot make database {path}: {error.strerror}") from None
+        raise StoreError(
+            "cannot make database {path}: {reason}", path=path, reason=error.strerror
+        ) from None
     return True
 
 
 def _check(path: Path, *, create: bool) -> None:
-    """Refuse what is not a file that can be written to, before anything is. create: whether it was to be made.
+    """Refuse what is not a file that can be written to, before anything is.
 
-    Only SQLite itself opens the file: to open and close it here would give up the locks that another connection of this process
-    has on it (POSIX locks belong to the process), and other processes would then take the store for unused.
+    create: whether it was to be made. Only SQLite itself opens the file: to open and close it here
+    would give up the locks that another connection of this process has on it (POSIX locks belong to
+    the process), and other processes would then take the store for unused.
     """
     try:
         is_directory = stat.S_ISDIR(path.stat().st_mode)
@@ -159,34 +212,37 @@ def _check(path: Path, *, create: bool) -> None:
     except FileNotFoundError:
         if create:
             raise StoreError(
-                f"database {path} may not be made by this user; change the permissions of {path.parent}"
+                "database {path} may not be made by this user; change the permissions of"
+                " {directory}",
+                path=path,
+                directory=path.parent,
             ) from None
-        raise StoreError(f"there is no database {path}") from None
+        raise StoreError("there is no database {path}", path=path) from None
     except OSError:
         is_directory = may_write = False
     if is_directory:
         raise StoreError(
-            f"database {path} is a directory; name a file in it, as in sqlite:///{path / 'lopub.db'}"
+            "database {path} is a directory; name a file in it, as in sqlite:///{file}",
+            path=path,
+            file=path / "lopub.db",
         )
     if not may_write:
         raise StoreError(
-            f"database {path} may not be read and written by this user; change its permissions"
+            "database {path} may not be read and written by this user; change its permissions",
+            path=path,
         )
     try:
         tables = _tables(path)
     except sqlite3.DatabaseError as error:
         wrong = _WRONG.get(error.sqlite_errorcode & 0xFF)
         if wrong is None:
-            return  # whatever it is, opening it in earnest will tell
-        raise StoreError(f"database {path} {wrong}") from None
-    if tables and "alembic_version" not in tables:
-        raise StoreError(
-            f"database {path} is of another program; choose another file, or a name that is free"
-        )
+            return  # whatever it is, opening it will show
+        raise StoreError("database {path} {wrong}", path=path, wrong=Message(wrong)) from None
+    refuse_foreign(tables, str(path), shared=False)
 
 
 def _tables(path: Path) -> set[str]:
-    """The tables of a file, which stays as it is: even to prepare it for our use would change it."""
+    """Return the names of a file's tables, and leave the file as it is."""
     connection = sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True)
     try:
         return {
@@ -198,7 +254,10 @@ def _tables(path: Path) -> set[str]:
 
 
 def _engine(address: URL, *, writes: bool = False) -> Engine:
-    """With the ways of this store. writes: by one connection, whose transactions are alone from their beginning."""
+    """Make an engine with this store's settings.
+
+    writes: it has one connection, whose transactions lock out other writers from their beginning.
+    """
     pool = {"pool_size": 1, "max_overflow": 0} if writes else {}
     engine = create_engine(
         address, hide_parameters=True, connect_args={"check_same_thread": False}, **pool

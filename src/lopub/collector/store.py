@@ -1,95 +1,47 @@
-"""ReportStore: where a collector keeps campaigns, reports and counts of refused ones; SQLite or PostgreSQL, one schema.
+"""ReportStore: a database of campaigns, reports and counts of refused ones; SQLite or PostgreSQL.
 
-Every report is named by the SHA-256 of its id. The first content under a name stays; the same again is a replay and counts
-once; another one is refused. What the two kinds share is here; each brings its way to insert, to look up and to erase.
+Every report is named by the SHA-256 of its id. The first content under a name stays; the same again
+is a replay and counts once; another one is refused. What both kinds of database share is here; each
+adds how it inserts, looks up and deletes.
 """
 
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, func, or_, select
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
-from lopub.collector.migrating import bring_up_to_date
-from lopub.collector.rows import (
-    SCHEMA,
-    WITHDRAWN,
-    campaigns,
-    refusals,
-    reports,
-    schema_version,
-    tallies,
+from lopub.collector.rows import campaigns, refusals, reports, schema, tallies
+from lopub.collector.schema import SCHEMA, prepare
+from lopub.collector.submissions import (
+    Accepted,
+    Kept,
+    Key,
+    StoredReport,
+    Submission,
+    Written,
+    outcome_of,
+    refused_of,
+    written_of,
 )
-from lopub.errors import Reason, StorageFull, StoreError, StoreUnavailable
+from lopub.collector.withdrawals import withdraw
+from lopub.errors import Message, StorageFull, StoreError, StoreUnavailable
 
 SECONDS_A_DAY = 86_400
 
 
 def today() -> int:
-    """This day in UTC, as a slot."""
+    """Return this day in UTC, as a slot."""
     return int(time.time() // SECONDS_A_DAY)
 
 
-class StoredReport(NamedTuple):
-    """One report as it is kept."""
-
-    campaign: int
-    """The campaign's number in this store."""
-    hash: bytes
-    """SHA-256 of the report's id."""
-    slot: int | None
-    content: bytes | None
-    """View mask, then payload; None where the report was withdrawn."""
-
-
-Accepted = Mapping[tuple[int, int], int]
-"""How many new reports, by campaign and slot."""
-Key = tuple[int, bytes]
-Kept = Mapping[Key, tuple[int | None, bytes | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """What one request brings: checked reports of one campaign, and how many others it refused."""
-
-    campaign: int
-    rows: Sequence[StoredReport]
-    refused: Mapping[Reason, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a submission's rows: those refused, by their place; all others are kept, now or before."""
-
-    refused: Mapping[int, Reason] = field(default_factory=dict)
-    closed: bool = False
-    """Nothing was kept: the campaign is closed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What became of a group of submissions, in their order, once it is durable."""
-
-    outcomes: Sequence[Outcome]
-    n_replayed: int
-    refused: Mapping[Reason, int]
-    accepted: Accepted
-    """How many are new, by campaign and slot."""
-
-    @property
-    def n_accepted(self) -> int:
-        return sum(self.accepted.values())
-
-
 class ReportStore(ABC):
-    """A database with the collector's schema."""
+    """A database with the collector's tables."""
 
     upsert: Callable[..., Any]
     """The dialect's own insert, which knows ON CONFLICT."""
@@ -100,44 +52,63 @@ class ReportStore(ABC):
         self.today: Callable[[], int] = today
         """The clock by which campaigns close."""
         self._engine = engine
-        self._turn = (
-            threading.Lock()
-        )  # writers of this process wait for each other here, in order, not in the database
+        self._turn = threading.Lock()
+        """Writers of this process wait for each other here, in order, not in the database."""
 
-    def _begin(self) -> None:
-        """Bring the schema up to date, once everything else is set."""
+    def _begin(self, *, create: bool) -> None:
+        """Check the tables, or make them, once everything else is set."""
         try:
-            with self._told_apart(), self._writer().begin() as connection:
+            with self._as_store_errors(), self._writer().begin() as connection:
                 self._wait_for_others(connection)
-                bring_up_to_date(connection)
+                prepare(connection, self.name, self.today(), create=create)
         except BaseException:
             self.close()
             raise
 
     # ---- what differs
 
-    def _wait_for_others(self, connection: Connection) -> None:  # noqa: B027 (in SQLite, to write is to be alone)
-        """Let no other process look at the schema meanwhile."""
+    def _wait_for_others(self, connection: Connection) -> None:  # noqa: B027
+        """Let no other process look at the schema until the end of the transaction.
+
+        In SQLite, to write is to be alone.
+        """
 
     @abstractmethod
-    def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
-        """Insert the rows whose names are not taken; how many, by campaign and slot."""
+    def insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
+        """Insert the rows whose names are free; how many, by campaign and slot."""
 
     @abstractmethod
-    def _lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
-        """What is kept under the names of these rows."""
+    def lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
+        """Return what is kept under these names, where something is."""
+
+    @abstractmethod
+    def empty(
+        self, connection: Connection, rows: Sequence[StoredReport]
+    ) -> Sequence[tuple[int, int]]:
+        """Delete the content under these names, where there is any; its campaigns and slots."""
+
+    @abstractmethod
+    def day_there(self, connection: Connection) -> int:
+        """Return the day by the clock of the database's machine, as a slot."""
 
     @abstractmethod
     def scrub(self) -> None:
         """Make what was deleted unreadable in the files too."""
 
     @abstractmethod
+    def rewrite(self, numbers: Sequence[int]) -> None:
+        """Write the rows of closed campaigns anew, so that no file tells in which order they came."""
+
+    @abstractmethod
     def _is_full(self, error: BaseException) -> bool:
-        """Whether a driver's error means that there is no space left."""
+        """Return whether a driver's error means that there is no space left."""
 
     @abstractmethod
     def _wrong(self, error: BaseException) -> str | None:
-        """What a driver's error says is wrong for good, as the end of a sentence; None where trying again may help."""
+        """Return what an error says is wrong for good, as the end of a sentence.
+
+        None where trying again may help.
+        """
 
     def hold(self) -> None:  # noqa: B027 (PostgreSQL takes any number of writers)
         """Become the one process that takes reports, where there can only be one."""
@@ -146,26 +117,30 @@ class ReportStore(ABC):
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection that sees one state of the database."""
-        with self._told_apart(), self._reader().connect() as connection:
+        """Open a connection that sees one state of the database."""
+        with self._as_store_errors(), self._reader().connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction; durable when the block is left, or undone by an exception."""
-        with self._told_apart(), self._turn, self._writer().begin() as connection:
+        """Begin a transaction; durable when the block is left, undone by an exception."""
+        with self._as_store_errors(), self._turn, self._writer().begin() as connection:
             self._check_schema(connection)
             yield connection
 
     def _check_schema(self, connection: Connection) -> None:
-        """Refuse to write into what a newer program has migrated since, as beside a rolling restart; nor will it be migrated
-        until the end of the transaction."""
-        found = connection.execute(
-            select(schema_version.c.version_num).with_for_update(read=True)
-        ).scalar()
+        """Refuse to write into tables that a newer program has changed, as in a rolling restart.
+
+        Nor will they change before the end of the transaction.
+        """
+        found = connection.execute(select(schema.c.revision).with_for_update(read=True)).scalar()
         if found != SCHEMA:
             raise StoreUnavailable(
-                f"database {self.name} has schema {found} by now, and this program writes {SCHEMA}; start the newer LoPub"
+                "database {name} has revision {found} by now, and this program writes {known};"
+                " start the newer LoPub",
+                name=self.name,
+                found=found,
+                known=SCHEMA,
             )
 
     def _reader(self) -> Engine:
@@ -175,8 +150,8 @@ class ReportStore(ABC):
         return self._engine
 
     @contextmanager
-    def _told_apart(self) -> Iterator[None]:
-        """Failures of the database as errors of ours: without statements, which hold content."""
+    def _as_store_errors(self) -> Iterator[None]:
+        """Turn the database's errors into ours, without the statements, which hold content."""
         try:
             yield
         except DBAPIError as error:
@@ -188,19 +163,22 @@ class ReportStore(ABC):
             raise self.failure(error.orig or error) from None
         except NoConnection:
             raise StoreUnavailable(
-                f"database {self.name} has no connection left; try again later"
+                "database {name} has no connection left; try again later", name=self.name
             ) from None
 
     def failure(self, error: BaseException) -> StoreError:
-        """A driver's error as one of ours."""
+        """Return a driver's error as one of ours."""
         if self._is_full(error):
             return StorageFull(
-                f"database {self.name} has no space left; make room, then the same can be sent again"
+                "database {name} has no space left; make room, then the same can be sent again",
+                name=self.name,
             )
         if (wrong := self._wrong(error)) is not None:
-            return StoreError(f"database {self.name} {wrong}")
+            return StoreError("database {name} {wrong}", name=self.name, wrong=Message(wrong))
         return StoreUnavailable(
-            f"database {self.name} is out of reach ({type(error).__name__}); try again later"
+            "database {name} is out of reach ({kind}); try again later",
+            name=self.name,
+            kind=type(error).__name__,
         )
 
     def close(self) -> None:
@@ -208,7 +186,7 @@ class ReportStore(ABC):
         self._engine.dispose()
 
     def close_unused(self) -> None:
-        """The same for a store in which nothing was kept after all."""
+        """Close all connections of a store in which nothing was kept after all."""
         self.close()
 
     # ---- reports
@@ -216,7 +194,7 @@ class ReportStore(ABC):
     def write(self, group: Sequence[Submission]) -> Written:
         """Keep the reports of several requests in one transaction; durable on return.
 
-        Rows go in by their hashes, so that nothing tells which of them came first.
+        Rows go in by their hashes: within a group nothing tells which came first.
         """
         with self.writing() as connection:
             numbers = self.open_numbers(connection, {submission.campaign for submission in group})
@@ -226,27 +204,27 @@ class ReportStore(ABC):
                     for row in submission.rows:
                         first.setdefault(row[:2], row)
             rows = sorted(first.values())
-            accepted = self._insert(connection, rows) if rows else {}
+            accepted = self.insert(connection, rows) if rows else {}
             kept: dict[Key, Any] = {key: row[2:] for key, row in first.items()}
             if sum(accepted.values()) < len(rows):
-                kept.update(self._lookup(connection, rows))
-            outcomes = [
-                _outcome(submission, kept, submission.campaign in numbers) for submission in group
-            ]
-            refused = _refused(group, outcomes)
+                kept.update(self.lookup(connection, rows))
             self.count(connection, tallies, accepted)
-            self.count(
-                connection,
-                refusals,
-                {(number, str(reason)): n for (number, reason), n in refused.items()},
-            )
-        return _written(group, outcomes, accepted, refused)
+            withdrawn = withdraw(self, connection, group, numbers)
+            outcomes = [
+                outcome_of(submission, kept, submission.campaign in numbers, withdrawn.postponed)
+                for submission in group
+            ]
+            refused = refused_of(group, outcomes)
+            counted = {(number, str(reason)): n for (number, reason), n in refused.items()}
+            self.count(connection, refusals, counted)
+        return written_of(group, outcomes, accepted, refused, withdrawn.n_reports)
 
     def open_numbers(self, connection: Connection, numbers: set[int]) -> set[int]:
-        """Those of the campaigns that are open; they stay so until the end of the transaction."""
+        """Return those of the campaigns that are open; they stay so until the transaction ends."""
         chosen = select(campaigns.c.number).where(
             campaigns.c.number.in_(sorted(numbers)),
             campaigns.c.closed.is_(None),
+            campaigns.c.erased.is_(None),
             or_(campaigns.c.closes.is_(None), campaigns.c.closes >= self.today()),
         )
         return set(connection.execute(chosen.with_for_update(read=True)).scalars())
@@ -254,7 +232,10 @@ class ReportStore(ABC):
     def count(
         self, connection: Connection, table: Table, added: Mapping[tuple[int, Any], int]
     ) -> None:
-        """Add to the counts of a table, by its keys. In their order, so that no two transactions wait for each other."""
+        """Add to the counts of a table, in the order of its keys.
+
+        So no two transactions wait for each other.
+        """
         campaign, what = table.primary_key.columns.keys()
         values = [
             {campaign: number, what: key, "n": n} for (number, key), n in sorted(added.items()) if n
@@ -267,17 +248,19 @@ class ReportStore(ABC):
             )
 
     def n_reports(self, connection: Connection, number: int) -> int:
-        """How many accepted reports a campaign has."""
+        """Return how many accepted reports a campaign has."""
         counted = select(func.coalesce(func.sum(tallies.c.n), 0)).where(
-            tallies.c.campaign == number, tallies.c.slot != WITHDRAWN
+            tallies.c.campaign == number, tallies.c.slot >= 0
         )
         return int(connection.execute(counted).scalar_one())
 
     def rows(
         self, connection: Connection, number: int, low: bytes = b"", high: bytes | None = None
     ) -> Iterator[Sequence[tuple[bytes, int, bytes]]]:
-        """The accepted reports of a campaign as (hash, slot, content), in blocks, in the order of their hashes; or those whose
-        hashes are at least `low` and below `high`."""
+        """Yield a campaign's accepted reports as (hash, slot, content), in blocks, by their hashes.
+
+        Only those whose hashes are at least `low` and below `high`.
+        """
         within = [
             reports.c.campaign == number,
             reports.c.content.is_not(None),
@@ -295,45 +278,3 @@ class ReportStore(ABC):
         )
         for block in streamed.partitions(2**14):
             yield [(row[0], row[1], row[2]) for row in block]
-
-
-def _outcome(submission: Submission, kept: Kept, is_open: bool) -> Outcome:
-    if not is_open:
-        return Outcome(closed=True)
-    refused: dict[int, Reason] = {}
-    for place, row in enumerate(submission.rows):
-        slot_and_content = kept[row[:2]]
-        if slot_and_content != row[2:]:
-            refused[place] = Reason.WITHDRAWN if slot_and_content[1] is None else Reason.CONFLICT
-    return Outcome(refused)
-
-
-def _refused(
-    group: Sequence[Submission], outcomes: Sequence[Outcome]
-) -> Counter[tuple[int, Reason]]:
-    """How many are to be counted, by campaign and reason; a closed campaign's counts are final."""
-    counted: Counter[tuple[int, Reason]] = Counter()
-    for submission, outcome in zip(group, outcomes, strict=True):
-        if not outcome.closed and (submission.refused or outcome.refused):
-            counted.update(
-                {(submission.campaign, reason): n for reason, n in submission.refused.items()}
-            )
-            counted.update((submission.campaign, reason) for reason in outcome.refused.values())
-    return counted
-
-
-def _written(
-    group: Sequence[Submission],
-    outcomes: Sequence[Outcome],
-    accepted: Accepted,
-    refused: Counter[tuple[int, Reason]],
-) -> Written:
-    by_reason: Counter[Reason] = Counter()
-    for (_, reason), n in refused.items():
-        by_reason[reason] += n
-    n_kept = sum(
-        len(submission.rows) - len(outcome.refused)
-        for submission, outcome in zip(group, outcomes, strict=True)
-        if not outcome.closed
-    )
-    return Written(outcomes, n_kept - sum(accepted.values()), by_reason, accepted)

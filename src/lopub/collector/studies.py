@@ -18,11 +18,12 @@ def open_study(
     source: str | Path | ReportBatch | Counts | Publication,
     campaign: Campaign | str | Path | None = None,
 ) -> Study | PublishedStudy:
-    """A study of reports, of their counts, of a collector's database or of a publication, which can then be asked.
+    """Return a study of reports, of their counts, of a collector's database or of a publication.
 
-    source: the thing itself; a file of reports or of counts; a directory, or a pattern, of such files; a publication's directory;
-    or a database, as `sqlite:///lopub.db`. campaign: the one that it must be of, or its file; needed where the source does not
-    tell. A publication without counts answers from its synthetic table, and says so.
+    source: the thing itself; a file of reports or of counts; a directory, or a pattern, of such
+    files; a publication's directory; or a database, as `sqlite:///lopub.db`. campaign: the one that
+    it must be of, or its file; needed where the source does not tell. A publication without counts
+    answers from its synthetic table, and says so.
     """
     if isinstance(source, Publication):
         return study_of(source)
@@ -38,28 +39,19 @@ def open_study(
 
 def _of_database(address: str, campaign: Campaign | None) -> ReportBatch:
     try:
-        from lopub.collector.campaigns import (
-            all_campaigns,
-            find_campaign,
-        )  # load SQLAlchemy, which nobody else needs
+        from lopub.collector.batches import batch_of
+
+        # these load SQLAlchemy, which nobody else needs
+        from lopub.collector.campaigns import the_campaign
         from lopub.collector.database import store_at
-        from lopub.collector.reading import batch_of
     except ImportError as error:
         raise StoreError(
-            f"a database needs {error.name}; install it with: pip install 'lopub[service]'"
+            "a database needs {name}; install it with: pip install 'lopub[service]'",
+            name=error.name,
         ) from None
     store = store_at(address, create=False)
     try:
-        entries = (
-            [find_campaign(store, campaign.id)]
-            if campaign is not None
-            else list(all_campaigns(store))
-        )
-        if len(entries) != 1:
-            raise DomainError(
-                f"database {store.name} has {len(entries)} campaigns; give the campaign"
-            )
-        return batch_of(store, entries[0])
+        return batch_of(store, the_campaign(store, campaign))
     finally:
         store.close()
 

@@ -1,12 +1,12 @@
-"""Tokens that allow management: random, kept as hashes only, with a scope and an end."""
+"""Tokens that allow management: random, kept as hashes only, with a scope and an expiry."""
 
 import hashlib
 import secrets
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Row, delete, insert, select
 
 from lopub.collector.rows import tokens
 from lopub.collector.store import ReportStore
@@ -38,11 +38,13 @@ class Grant:
 
 
 def new_token(store: ReportStore, *, scope: str, days: int) -> str:
-    """A token; this is the only time that it can be seen."""
+    """Make a token and return it; this is the only time that it can be seen."""
     if scope not in SCOPES:
-        raise DomainError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}")
+        raise DomainError(
+            "scope must be one of {scopes}, got {scope!r}", scopes=", ".join(SCOPES), scope=scope
+        )
     if not 1 <= days <= MOST_DAYS:
-        raise DomainError(f"days must lie in 1..{MOST_DAYS}, got {days}")
+        raise DomainError("days must lie in 1..{most}, got {days}", most=MOST_DAYS, days=days)
     token = f"lopub_{secrets.token_urlsafe(32)}"
     expires = int(time.time()) + days * SECONDS_A_DAY
     with store.writing() as connection:
@@ -51,35 +53,17 @@ def new_token(store: ReportStore, *, scope: str, days: int) -> str:
 
 
 def grant_of(store: ReportStore, token: str) -> Grant | None:
-    """What a token allows; None where it is not known."""
+    """Return what a token allows; None where it is not known."""
     with store.reading() as connection:
         row = connection.execute(select(tokens).where(tokens.c.hash == _hash(token))).one_or_none()
-    return None if row is None else _grant(row.hash, row.scope, row.expires)
+    return None if row is None else grant_of_row(row)
 
 
 def all_grants(store: ReportStore) -> list[Grant]:
-    """What each token allows, the first to expire first."""
+    """Return what each token allows, the first to expire first."""
     with store.reading() as connection:
         rows = connection.execute(select(tokens).order_by(tokens.c.expires, tokens.c.hash)).all()
-    return [_grant(row.hash, row.scope, row.expires) for row in rows]
-
-
-Grants = Mapping[bytes, Grant]
-"""By the hashes of their tokens."""
-
-
-def grants_of(store: ReportStore) -> Grants:
-    """What each token allows."""
-    with store.reading() as connection:
-        return {
-            row.hash: _grant(row.hash, row.scope, row.expires)
-            for row in connection.execute(select(tokens))
-        }
-
-
-def grant_among(grants: Grants, token: str) -> Grant | None:
-    """What a token allows; None where it is not among them."""
-    return grants.get(_hash(token))
+    return [grant_of_row(row) for row in rows]
 
 
 def revoke(store: ReportStore, name: str) -> None:
@@ -89,12 +73,15 @@ def revoke(store: ReportStore, name: str) -> None:
             h for h in connection.execute(select(tokens.c.hash)).scalars() if h.hex()[:12] == name
         ]
         if not hashes:
-            raise DomainError(f"there is no token {name[:40]!r}; `lopub token list` names them")
+            raise DomainError(
+                "there is no token {name!r}; `lopub token list` names them", name=name[:40]
+            )
         connection.execute(delete(tokens).where(tokens.c.hash.in_(hashes)))
 
 
-def _grant(hashed: bytes, scope: str, expires: int) -> Grant:
-    return Grant(name=hashed.hex()[:12], scope=scope, expires=expires)
+def grant_of_row(row: Row[Any]) -> Grant:
+    """Return what a row of the table of tokens allows."""
+    return Grant(name=row.hash.hex()[:12], scope=row.scope, expires=row.expires)
 
 
 def _hash(token: str) -> bytes:

@@ -7,26 +7,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lopub.campaign.report import FRAMED_TYPE, Report, unframed
-from lopub.campaign.schedule import EARLY, LATE, day_of
+from starlette.responses import JSONResponse, Response
+
+from lopub.campaign.report import Report, unframed
 from lopub.collector.campaigns import Entry
 from lopub.collector.problems import Kind, Problem
-from lopub.collector.store import Outcome, StoredReport, Submission
+from lopub.collector.submissions import Outcome, StoredReport, Submission
 from lopub.errors import Reason, ReportRejected
 from lopub.files import members_once
 
+MOST_REPORTS = 4096
+"""In one request."""
 DETAILS = {
     Reason.CONFLICT: "another report with the same id is kept already; a retry must resend the same bytes",
     Reason.WITHDRAWN: "the report with this id was withdrawn",
 }
-UNTIMELY = {
-    EARLY: "has not begun; is the sender's clock right?",
-    LATE: "is over, and so are its days of grace",
-}
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedReport:
     """A report that was refused, by its place in the request. when: of a round's, whether it came early or late."""
 
     index: int
@@ -50,38 +49,38 @@ class Arrival:
 
     submission: Submission
     places: list[int]
-    refusals: list[Refusal]
+    refusals: list[RefusedReport]
 
     @property
     def n_reports(self) -> int:
         return len(self.places) + len(self.refusals)
 
-    def answer(self, outcome: Outcome) -> bytes:
-        """What the sender is told: how many came, and which of them were refused."""
-        if not outcome.refused and not self.refusals:
-            return b'{"received": %d, "refused": []}' % self.n_reports
+    def answer(self, outcome: Outcome) -> Response:
+        """What the sender is answered: how many came, and which of them were refused; a problem where all were."""
         later = [
-            Refusal(self.places[place], reason, DETAILS[reason])
-            for place, reason in sorted(outcome.refused.items())
+            RefusedReport(self.places[place], reason, DETAILS[reason])
+            for place, reason in outcome.refused.items()
         ]
         refused = sorted(self.refusals + later, key=lambda refusal: refusal.index)
-        return json.dumps(
-            {"received": self.n_reports, "refused": [each.to_json() for each in refused]}
-        ).encode()
+        members = {"received": self.n_reports, "refused": [each.to_json() for each in refused]}
+        if len(refused) < self.n_reports:
+            return JSONResponse(members)
+        detail = f"none of {self.n_reports:,} reports was taken; `refused` says why"
+        raise Problem(Kind.REFUSED, detail, members=members)
 
 
-def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arrival:
-    """The reports of a body, each checked; those refused with their reasons."""
-    items: Iterator[Any] = _frames(body) if media_type == FRAMED_TYPE else iter(_twins(body))
-    read = Report.from_bytes if media_type == FRAMED_TYPE else Report.from_members
+def arrival_of(body: bytes, entry: Entry, *, framed: bool) -> Arrival:
+    """The reports of a body, each checked; those refused with their reasons. framed: as bytes, not as JSON."""
+    items: Iterator[Any] = _frames(body) if framed else iter(_twins(body))
+    read = Report.from_bytes if framed else Report.from_members
     places: list[int] = []
     rows: list[StoredReport] = []
-    refusals: list[Refusal] = []
+    refusals: list[RefusedReport] = []
     for index, item in enumerate(items):
-        if index >= most:
+        if index >= MOST_REPORTS:
             raise Problem(
                 Kind.TOO_LARGE,
-                f"a request may have at most {most:,} reports; send the others in another one",
+                f"a request may have at most {MOST_REPORTS:,} reports; send the others in another one",
             )
         try:
             if isinstance(item, ReportRejected):
@@ -89,7 +88,7 @@ def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arri
             rows.append(row_of(_in_time(read(item, entry.campaign), entry), entry.number))
             places.append(index)
         except ReportRejected as error:
-            refusals.append(Refusal(index, error.reason, str(error), error.when))
+            refusals.append(RefusedReport(index, error.reason, str(error), error.when))
     if not places and not refusals:
         raise Problem(Kind.MALFORMED, "the body has no report")
     refused = Counter(each.reason for each in refusals) if refusals else {}
@@ -97,10 +96,8 @@ def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arri
 
 
 def _in_time(report: Report, entry: Entry) -> Report:
-    if when := entry.untimely(report.slot):
-        raise ReportRejected(
-            Reason.SLOT, f"the round from {day_of(report.slot)} {UNTIMELY[when]}", when=when
-        )
+    if refusal := entry.refusal_of(report.slot):
+        raise refusal
     return report
 
 

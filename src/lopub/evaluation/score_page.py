@@ -13,21 +13,30 @@ import numpy as np
 from lopub.evaluation import Evaluation, SetScore, WayScore
 from lopub.files import whole_directory
 from lopub.pages import plots
-from lopub.pages.templating import page_language, rendered, said_in
+from lopub.pages.templating import page_language, rendered
+from lopub.pages.translation import catalogue, translatable
 from lopub.reports.dataset import Dataset
 
-WAYS = {1: "one attribute", 2: "two attributes", 3: "three attributes"}
-FATES = ("found in both", "only in the synthetic table", "only in the real table")
-SECTIONS = {
-    "distance": "How far off are tables?",
-    "pairs": "Pair by pair",
-    "edges": "Which dependences survive?",
-    "classifiers": "Can one learn from it?",
-    "shares": "Answer by answer",
+WAYS = {
+    1: translatable("one attribute"),
+    2: translatable("two attributes"),
+    3: translatable("three attributes"),
 }
-HEAT = "Heat map of the distance of synthetic from real tables for all pairs; the numbers are in evaluation.json"
-OWN_TEXTS = (*WAYS.values(), *FATES, *SECTIONS.values(), HEAT)
-"""What is said here and not in the template; words/ has it in other languages."""
+FATES = (
+    translatable("found in both"),
+    translatable("only in the synthetic table"),
+    translatable("only in the real table"),
+)
+SECTIONS = {
+    "distance": translatable("How far off are tables?"),
+    "pairs": translatable("Pair by pair"),
+    "edges": translatable("Which dependences survive?"),
+    "classifiers": translatable("Can one learn from it?"),
+    "shares": translatable("Answer by answer"),
+}
+HEAT = translatable(
+    "Heat map of the distance of synthetic from real tables for all pairs; the numbers are in evaluation.json"
+)
 TEMPLATES = Path(__file__).parent / "templates"
 MARK = "evaluation.json"
 """The file by which such a directory is known."""
@@ -100,7 +109,7 @@ class ScorePage:
         """The sections, and what they are called."""
         there = {"pairs": bool(self.worst), "classifiers": bool(self.scores.classifiers)}
         return [
-            (name, said_in(self.language, heading))
+            (name, catalogue(self.language).gettext(heading))
             for name, heading in SECTIONS.items()
             if there.get(name, True)
         ]
@@ -132,7 +141,11 @@ class ScorePage:
             a, b = self.real.domain.positions(score.names)
             values[a, b] = values[b, a] = score.avd
         return plots.heat_map(
-            values, names, name="errors", description=said_in(self.language, HEAT), scale="AVD"
+            values,
+            names,
+            name="errors",
+            description=catalogue(self.language).gettext(HEAT),
+            scale="AVD",
         )
 
     @property

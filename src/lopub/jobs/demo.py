@@ -1,20 +1,30 @@
-"""Made-up campaigns with made-up people, so that the whole product can be seen before anybody is asked."""
+"""Made-up campaigns with made-up people, who show the whole product before anybody is asked.
 
+Made-up people also answer a campaign of a demo on request, so that it can be watched, closed and
+published.
+"""
+
+import json
 from dataclasses import replace
 from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
 
 from lopub.campaign.budget import SUGGESTED_EPSILON
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.schedule import Schedule, day_of
 from lopub.campaign.terms import Terms
 from lopub.collector.campaigns import close_campaign, open_campaign
-from lopub.collector.importing import import_reports
-from lopub.collector.keeping import new_draft, set_goal
-from lopub.collector.queue import ask
+from lopub.collector.drafts import new_draft, set_goal
+from lopub.collector.imports import import_reports
 from lopub.collector.store import ReportStore
-from lopub.console import drafting
+from lopub.errors import DomainError
+from lopub.jobs.attempt import Task
+from lopub.jobs.queue import ask
+from lopub.planning.population import Population
 from lopub.planning.request import CampaignRequest, make_campaign
 from lopub.questionnaire.draft_template import template
+from lopub.questionnaire.draft_text import parsed
 from lopub.reports.catalogue import ALUMNI
 from lopub.reports.simulation.clients import simulate
 
@@ -24,16 +34,18 @@ DAYS = 12
 TERMS = Terms(
     name="alumni",
     title="College alumni (made-up people)",
-    consent="Your answers are randomized on your own device. Only noise is sent.",
+    consent="Only a randomized version of your answers is sent; the device itself makes it.",
     min_reports=100,
     retention_days=90,
 )
 
 
 def fill(store: ReportStore) -> None:
-    """A draft, a campaign that opens in a month, one that goes on, and one that is closed and about to be published."""
+    """A draft, a campaign that opens in a month, one that goes on, and one that is closed and about
+    to be published."""
     today = day_of(store.today())
-    new_draft(store, drafting.written(drafting.read_text(template("work-and-reading", today))))
+    draft, _ = parsed(template("work-and-reading", today).encode())
+    new_draft(store, json.dumps(draft, ensure_ascii=False, indent=1))
     later = replace(
         TERMS, name="next-month", title="Next month (made-up people)", schedule=_a_month_from(today)
     )
@@ -67,3 +79,20 @@ def _answered(store: ReportStore, campaign: Campaign, *, seed: int) -> None:
         )
         slot = store.today() - DAYS + 1 + day
         import_reports(store, entry, [simulate(people, campaign, seed=100 * seed + day, slot=slot)])
+
+
+def answer(task: Task, part: Path) -> dict[str, Any]:
+    """Let as many people answer as were asked for, of the kind that forecasts assume. The seed
+    makes their reports the same ones again where a worker was killed on the way, so that nobody
+    counts twice."""
+    entry, schedule = task.entry, task.entry.campaign.terms.schedule
+    slot = entry.clock() if schedule is None else schedule.slot_on(entry.clock())
+    if entry.closed is not None or slot is None:
+        raise DomainError("nobody can answer today: the campaign is closed, or has not begun")
+    task.progress("making up people", 0, None)
+    seed = int(task.choices["seed"])
+    people = Population.like_surveys(entry.campaign.domain).people(
+        int(task.choices["people"]), seed
+    )
+    batch = simulate(people, entry.campaign, seed=seed, slot=slot)
+    return {"n_people": len(batch), "n_new": import_reports(task.store, entry, [batch]).n_accepted}

@@ -1,6 +1,5 @@
 """Pages from templates: every text escaped, every number with its exact value, the page's own words in the reader's language."""
 
-import json
 import math
 from collections.abc import Sequence
 from functools import cache
@@ -11,11 +10,10 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from lopub.campaign.wording import PAGE_LANGUAGES, chosen_language
+from lopub.pages.translation import LOCALE, catalogue, figures
 
 HERE = Path(__file__).parent
 LANGUAGES = PAGE_LANGUAGES
-COMMAS = {"de"}
-"""Languages that write 1.234,5 for 1,234.5."""
 
 
 EXACT = 1e-6
@@ -32,8 +30,8 @@ def page_language(wanted: Sequence[str]) -> str:
 
 
 @cache
-def environment(language: str, templates: Path, words: Path = HERE / "words") -> Environment:
-    """Where a page's templates lie, beside those that all pages share; and where its words do."""
+def environment(language: str, templates: Path, locale: Path = LOCALE) -> Environment:
+    """Where a page's templates lie, beside those that all pages share; and where its translations do."""
     loader = ChoiceLoader([FileSystemLoader(templates), FileSystemLoader(HERE / "templates")])
     found = Environment(
         loader=loader,
@@ -43,76 +41,58 @@ def environment(language: str, templates: Path, words: Path = HERE / "words") ->
         lstrip_blocks=True,
         extensions=["jinja2.ext.i18n"],
     )
-    known = translations(language, words)
-
-    def one(text: str) -> str:
-        return known.get(text, text)
-
-    def many(single: str, plural: str, n: int) -> str:
-        return one(single if n == 1 else plural)
-
-    found.install_gettext_callables(one, many, newstyle=True)  # type: ignore[attr-defined] # added by the extension
-    figures = Figures(language)
+    words = catalogue(language, locale)
+    found.install_gettext_translations(words, newstyle=True)  # type: ignore[attr-defined] # added by the extension
+    own = Figures(language)
     found.filters |= {
-        "number": figures.number,
-        "share": figures.share,
-        "at_most": figures.at_most,
-        "between": figures.between,
-        "told": figures.told,
-        "guaranteed": figures.guaranteed,
-        "about": figures.about,
-        "apart": figures.apart,
-        "between_apart": figures.between_apart,
-        "points": figures.points,
-        "between_points": figures.between_points,
+        "number": own.number,
+        "share": own.share,
+        "at_most": own.at_most,
+        "between": own.between,
+        "written_as": own.written_as,
+        "guaranteed": own.guaranteed,
+        "about": own.about,
+        "apart": own.apart,
+        "between_apart": own.between_apart,
+        "points": own.points,
+        "between_points": own.between_points,
         "percent": percent,
+        "translated": words.translated,
     }
     found.globals["language"] = language
     return found
 
 
-def said_in(language: str, text: str) -> str:
-    """One of the pages' own texts in a language."""
-    return translations(language).get(text, text)
-
-
-@cache
-def translations(language: str, words: Path = HERE / "words") -> dict[str, str]:
-    """English -> another language; empty for English."""
-    if language == "en":
-        return {}
-    found: dict[str, str] = json.loads((words / f"{language}.json").read_text(encoding="utf-8"))
-    return found
-
-
 def rendered(
-    template: str, templates: Path, language: str, *, words: Path = HERE / "words", **context: Any
+    template: str, templates: Path, language: str, *, locale: Path = LOCALE, **context: Any
 ) -> bytes:
     """A whole page."""
-    return environment(language, templates, words).get_template(template).render(**context).encode()
+    return (
+        environment(language, templates, locale).get_template(template).render(**context).encode()
+    )
 
 
 class Figures:
     """Numbers as people of a language read them, each in an element that carries the exact value."""
 
     def __init__(self, language: str) -> None:
-        self._swapped = str.maketrans(",.", ".,") if language in COMMAS else {}
+        self._language = language
 
     def _shown(self, text: str) -> str:
-        return text.translate(self._swapped)
+        return figures(text, self._language)
 
     def number(self, value: float, form: str = ",") -> Markup:
         """A number. form: as Python's formats have it."""
-        return self.told(value, f"{value:{form}}")
+        return self.written_as(value, f"{value:{form}}")
 
-    def told(self, value: float, digits: str) -> Markup:
+    def written_as(self, value: float, digits: str) -> Markup:
         """A number whose digits were chosen elsewhere, in English."""
         return Markup('<data value="{}">{}</data>').format(repr(value), self._shown(digits))
 
     def guaranteed(self, value: float) -> Markup:
-        """An epsilon with four digits, rounded up: a guarantee is never told better than it is."""
+        """An epsilon with four digits, rounded up: a guarantee is never shown better than it is."""
         unit = 10.0 ** (math.floor(math.log10(value)) - 3) if value > 0 else 1.0
-        return self.told(value, f"{math.ceil(value / unit - EXACT) * unit:.4g}")
+        return self.written_as(value, f"{math.ceil(value / unit - EXACT) * unit:.4g}")
 
     def share(self, value: float) -> Markup:
         """A share in per cent."""
@@ -152,7 +132,7 @@ class Figures:
 
     def apart(self, value: float) -> Markup:
         """The size of a difference of shares, in percentage points."""
-        return self.told(value, f"{100 * abs(value):.1f}")
+        return self.written_as(value, f"{100 * abs(value):.1f}")
 
     def between_apart(self, ends: tuple[float, float]) -> Markup:
         """An interval of sizes of differences, in percentage points."""
@@ -162,7 +142,7 @@ class Figures:
 
     def points(self, value: float) -> Markup:
         """A difference of shares in percentage points, with its sign."""
-        return self.told(value, f"{100 * value:+.1f}")
+        return self.written_as(value, f"{100 * value:+.1f}")
 
     def between_points(self, ends: tuple[float, float]) -> Markup:
         """An interval of differences, in percentage points."""

@@ -99,21 +99,46 @@ class Alarm:
         )
 
 
-def checks_of(data: ReportBatch | Counts) -> dict[str, str]:
-    """Of every kind, whether `alarms_of` looks for it, and why not. Counts tell coverage alone."""
-    of_others = NO_REPORTS if isinstance(data, Counts) else ROUNDS if spans_rounds(data) else MADE
+def checks_of(data: ReportBatch | Counts, *, sample: ReportBatch | None = None) -> dict[str, str]:
+    """Of every kind of alarm, whether `alarms_of` looks for it, and why not. Counts alone tell coverage and nothing else."""
     return {COVERAGE: ROUNDS if keeps_views(data) else MADE} | dict.fromkeys(
-        (ONES, REPEATS, DRIFT), of_others
+        (ONES, REPEATS, DRIFT), _check_of_reports(data, sample)
     )
 
 
-def alarms_of(data: ReportBatch | Counts, false_alarms: float = FALSE_ALARMS) -> tuple[Alarm, ...]:
-    """The alarms, at most one of each kind, and then the notices; `checks_of` says what was looked for. false_alarms: the chance
-    that any alarm comes though all reports are honest."""
+def _check_of_reports(data: ReportBatch | Counts, sample: ReportBatch | None) -> str:
+    looked_at = data if isinstance(data, ReportBatch) else sample
+    if looked_at is None:
+        return NO_REPORTS
+    if spans_rounds(looked_at):
+        return ROUNDS
+    return (
+        MADE
+        if len(looked_at) >= len(data)
+        else f"made among {len(looked_at):,} reports that were drawn"
+    )
+
+
+def alarms_of(
+    data: ReportBatch | Counts,
+    false_alarms: float = FALSE_ALARMS,
+    *,
+    sample: ReportBatch | None = None,
+) -> tuple[Alarm, ...]:
+    """The alarms, at most one of each kind, and then the notices; `checks_of` says what was looked for.
+
+    false_alarms: the chance that any alarm comes though all reports are honest. sample: where the data are counts, those of
+    their reports that are looked at, all or some that were drawn.
+    """
     alpha = {kind: false_alarms * share for kind, share in SHARES.items()}
+    looked_at = data if isinstance(data, ReportBatch) else sample
     found = [*_coverage(data, alpha[COVERAGE])]
-    if isinstance(data, ReportBatch) and not spans_rounds(data):
-        found += [*_ones(data, alpha[ONES]), *_repeats(data, alpha[REPEATS]), *_drift(data)]
+    if looked_at is not None and not spans_rounds(looked_at):
+        found += [
+            *_ones(looked_at, alpha[ONES]),
+            *_repeats(looked_at, alpha[REPEATS]),
+            *_drift(looked_at),
+        ]
     return tuple(found)
 
 

@@ -225,10 +225,14 @@ def published(
     data: ReportBatch | Counts,
     chosen: PublishSettings,
     *,
+    sample: ReportBatch | None = None,
     margins: JointDistribution | Sequence[JointDistribution] = (),
     progress: Progress | None = None,
 ) -> Publication:
-    """What `publish` gives, from settings that were made before: all stages, in order."""
+    """What `publish` gives, from settings that were made before: all stages, in order.
+
+    sample: where the data are counts, those of their reports in which fakes are looked for.
+    """
     told = progress or silent
     given = [margins] if isinstance(margins, JointDistribution) else margins
     study = Study(data.without(chosen.leave_out) if chosen.leave_out else data)
@@ -273,8 +277,8 @@ def published(
         ),
         margins=known.names,
         odd_coverage=odd_coverage(data),
-        alarms=alarms_of(data),
-        checks=checks_of(data),
+        alarms=alarms_of(data, sample=sample),
+        checks=checks_of(data, sample=sample),
         origin=data.origin,
         n_left_out=n_left_out,
         counts=study.counts

@@ -97,7 +97,7 @@ def notices_of(publication: Publication) -> list[str]:
             f"{publication.n_left_out:,} reports of {', '.join(days)} were left out, as was asked for"
         )
     return found + [
-        f"the checks for {', '.join(kinds)} were {why}; see docs/operating.md"
+        f"the checks for {', '.join(kinds)} were {why}; see docs/threats.md"
         for why, kinds in unmade.items()
     ]
 

@@ -38,7 +38,7 @@
   const read = () => JSON.parse(sessionStorage.getItem(KEY) ?? "null");
   const keep = (what) => sessionStorage.setItem(KEY, JSON.stringify(what));
   const is_typed = (act) => (event) => event.target.matches?.("form[data-typed]") && act(event.target, event);
-  const typed = (form) => keep({ to: form.getAttribute("action"), fields: [...new FormData(form)].filter(([name]) => name !== "csrf" && name !== "tab") });
+  const typed = (form) => keep({ to: form.getAttribute("action"), fields: [...new FormData(form)].filter(([name]) => name !== "tab") });
   addEventListener("submit", is_typed(typed));
   addEventListener("htmx:beforeSend", is_typed(typed));
   addEventListener("htmx:afterRequest", is_typed((_, { detail: { xhr } }) => xhr.status === 200 && sessionStorage.removeItem(KEY)));
@@ -61,38 +61,4 @@
     if (form && kept.is_out) fill(form, kept.fields);
     if (form || !kept.is_out) sessionStorage.removeItem(KEY);
   });
-}
-// Bars that can be read off one by one: what the table beside them says, in place of those that the server drew.
-if (globalThis.echarts) {
-  let drawn = [];
-  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const place = (figure) => {
-    const found = figure.querySelector(".plot") ?? document.createElement("div");
-    found.className = "plot";
-    found.setAttribute("aria-hidden", "true"); // the table says the same
-    figure.querySelector("svg")?.replaceWith(found);
-    return found;
-  };
-  const draw = () => {
-    drawn.forEach((chart) => chart.dispose());
-    drawn = [...document.querySelectorAll("figure.chart")].map((figure) => {
-      const rows = [...figure.parentElement.querySelectorAll("tbody tr")];
-      const axis = { axisLabel: { color: colour("--soft") }, axisLine: { lineStyle: { color: colour("--faint") } }, splitLine: { lineStyle: { color: colour("--faint") } } };
-      const chart = echarts.init(place(figure), null, { renderer: "canvas" });
-      const days = { axisLabel: { ...axis.axisLabel, hideOverlap: true, formatter: (day) => day.slice(5) } }; // without the year
-      chart.setOption({
-        animation: false,
-        grid: { left: 8, right: 8, top: 12, bottom: 8, containLabel: true },
-        tooltip: { trigger: "axis", renderMode: "richText", confine: true }, // the policy allows no styles in markup
-        xAxis: { ...axis, ...days, type: "category", data: rows.map((row) => row.cells[0].textContent) },
-        yAxis: { ...axis, type: "value", minInterval: 1 },
-        series: [{ type: "bar", barMaxWidth: 48, itemStyle: { color: colour("--first") }, data: rows.map((row) => Number(row.querySelector("data").value)) }],
-      });
-      return chart;
-    });
-  };
-  draw();
-  addEventListener("htmx:afterSettle", draw);
-  addEventListener("resize", () => drawn.forEach((chart) => chart.resize()));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 }

@@ -15,7 +15,7 @@ from lopub.campaign.domain import Attribute, Binned, Boolean, Categorical, ListO
 from lopub.campaign.domain import Question as Asked
 from lopub.campaign.wording import Wording
 from lopub.estimation.joint import JointDistribution, interval
-from lopub.pages.templating import said_in
+from lopub.pages.translation import catalogue, translatable
 from lopub.publication.asked import AskedShare
 from lopub.publication.numbers import Statistic, shown_form
 from lopub.publication.stages import Publication
@@ -32,42 +32,35 @@ LEAST_COLUMNS, MOST_COLUMNS = 10, 120
 TOPS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 """What the top of a histogram may stand for."""
 COMPARED = {
-    "equals": "“%s” is “%s”",
-    "oneOf": "“%s” is one of “%s”",
-    "includes": "“%s” includes “%s”",
-    "atLeast": "“%s” is at least “%s”",
-    "atMost": "“%s” is at most “%s”",
-    "above": "“%s” is above “%s”",
-    "below": "“%s” is below “%s”",
+    "equals": translatable("“%s” is “%s”"),
+    "oneOf": translatable("“%s” is one of “%s”"),
+    "includes": translatable("“%s” includes “%s”"),
+    "atLeast": translatable("“%s” is at least “%s”"),
+    "atMost": translatable("“%s” is at most “%s”"),
+    "above": translatable("“%s” is above “%s”"),
+    "below": translatable("“%s” is below “%s”"),
 }
 """Operator of a condition -> how it reads, of a question's title and an answer."""
-NOT, AND, OR = "not (%s)", "and", "or"
-ABOVE, FROM_ON = "more than %s", "%s or more"
+NOT = translatable("not (%s)")
+JOINED = {"and": translatable("and"), "or": translatable("or")}
+"""Word of a condition with parts -> how it reads."""
+ABOVE, FROM_ON = translatable("more than %s"), translatable("%s or more")
 """An answer and all above it: of a number in bins, and of another number."""
-ONE, EITHER, RANGE = "“%s”", "“%s” or “%s”", "from “%s” to “%s”"
+ONE = translatable("“%s”")
+EITHER, RANGE = translatable("“%s” or “%s”"), translatable("from “%s” to “%s”")
 """An answer; an ordered one and all behind it, by name: which end is above the other, only a questionnaire's author knows."""
-BETWEEN, BEHIND, UP_TO = "%s to %s", "over %s to %s", "up to %s"
+BETWEEN, BEHIND = translatable("%s to %s"), translatable("over %s to %s")
+UP_TO = translatable("up to %s")
 """The first bin, another one, which its lower end does not belong to, and one without a lower end."""
 MOST_QUOTED = 90
 """Letters of a question that a sentence quotes; of a longer one, the title."""
-WORDS = {"false": "no", "true": "yes", "": "(no answer)", NOT_APPLICABLE: "(not asked)"}
+WORDS = {
+    "false": translatable("no"),
+    "true": translatable("yes"),
+    "": translatable("(no answer)"),
+    NOT_APPLICABLE: translatable("(not asked)"),
+}
 """What stands for texts that no questionnaire labels."""
-SAID = (
-    *COMPARED.values(),
-    NOT,
-    AND,
-    OR,
-    ABOVE,
-    FROM_ON,
-    ONE,
-    EITHER,
-    RANGE,
-    BETWEEN,
-    BEHIND,
-    UP_TO,
-    *WORDS.values(),
-)
-"""What is said here and not in a template; words/ has it in other languages."""
 
 
 @dataclass(frozen=True)
@@ -266,7 +259,7 @@ class Spoken:
 
     def translated(self, text: str) -> str:
         """One of the page's own texts."""
-        return said_in(self.language, text)
+        return catalogue(self.language).gettext(text)
 
     def spoken(self, asked: Asked, text: str) -> tuple[str, str]:
         """How an answer reads, and the language of that, which is empty for the page's own words."""
@@ -298,7 +291,7 @@ class Spoken:
                 f"({said})" if isinstance(part, Compound) else said
                 for part, said in self._parts(condition)
             )
-            return f" {self.translated(condition.word)} ".join(parts)
+            return f" {self.translated(JOINED[condition.word])} ".join(parts)
         return "; ".join(self._compared(one) for one in condition.comparisons())
 
     def _parts(self, condition: Compound) -> list[tuple[Condition, str]]:

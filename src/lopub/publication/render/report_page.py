@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from lopub.campaign.domain import Pair
-from lopub.campaign.mechanisms import Mechanism
 from lopub.campaign.wording import Wording
 from lopub.pages import plots
-from lopub.pages.templating import page_language, rendered, said_in
+from lopub.pages.templating import page_language, rendered
+from lopub.pages.translation import catalogue, translatable
 from lopub.publication.findings import FALSE_STATEMENTS
 from lopub.publication.render import front
 from lopub.publication.render.questions import AnswerShown, Questionnaire, QuestionShown, isolated
@@ -51,61 +51,60 @@ SMALL_MISFIT = 1e-4
 """AVD between a clique's pairs and the estimated ones that nobody need care about."""
 
 FILES = (
-    ("data/synthetic.csv", "the synthetic table"),
-    ("data/synthetic.parquet", "the same, typed, for programs"),
-    ("estimates/marginals.csv", "the share of every answer, with its interval"),
-    ("estimates/pairs.csv", "the share of every pair of answers, with its standard error"),
+    ("data/synthetic.csv", translatable("the synthetic table")),
+    ("data/synthetic.parquet", translatable("the same, typed, for programs")),
+    ("estimates/marginals.csv", translatable("the share of every answer, with its interval")),
+    (
+        "estimates/pairs.csv",
+        translatable("the share of every pair of answers, with its standard error"),
+    ),
     (
         "estimates/findings.csv",
-        "the dependences with their contrasts, and which of them are stated",
+        translatable("the dependences with their contrasts, and which of them are stated"),
     ),
-    ("estimates/dependence.csv", "how strongly each two questions depend on each other"),
-    ("estimates/numbers.csv", "means and quantiles"),
-    ("estimates/model.json", "the model: cliques and junction tree"),
-    ("estimates/fit.csv", "observed and predicted counts of noisy answers"),
-    ("estimates/summary.json", "the figures of this page"),
-    ("campaign.json", "the questionnaire and its privacy, as devices had them"),
-    ("MODEL_CARD.md", "a description for people who build on the table"),
-    ("datapackage.json", "a description for programs"),
-    ("croissant.json", "another one, for machine learning"),
-    ("metadata.sdv.json", "another one, for tools that compare synthetic tables"),
-    ("dp-deployment.yaml", "the entry for a registry of deployments"),
-    ("manifest.json", "versions, settings, and the SHA-256 of every file"),
+    (
+        "estimates/dependence.csv",
+        translatable("how strongly each two questions depend on each other"),
+    ),
+    ("estimates/numbers.csv", translatable("means and quantiles")),
+    ("estimates/model.json", translatable("the model: cliques and junction tree")),
+    ("estimates/fit.csv", translatable("observed and predicted counts of noisy answers")),
+    ("estimates/summary.json", translatable("the figures of this page")),
+    ("campaign.json", translatable("the questionnaire and its privacy, as devices had them")),
+    ("MODEL_CARD.md", translatable("a description for people who build on the table")),
+    ("datapackage.json", translatable("a description for programs")),
+    ("croissant.json", translatable("another one, for machine learning")),
+    ("metadata.sdv.json", translatable("another one, for tools that compare synthetic tables")),
+    ("dp-deployment.yaml", translatable("the entry for a registry of deployments")),
+    ("manifest.json", translatable("versions, settings, and the SHA-256 of every file")),
 )
 """What lies beside the page."""
 ROUNDS_FILES = (
-    (f"{ROUNDS}/report.html", "all rounds of the collection side by side"),
-    (f"{ROUNDS}/levels.csv", "the share of every answer in every round"),
-    (f"{ROUNDS}/changes.csv", "the changes from round to round"),
+    (f"{ROUNDS}/report.html", translatable("all rounds of the collection side by side")),
+    (f"{ROUNDS}/levels.csv", translatable("the share of every answer in every round")),
+    (f"{ROUNDS}/changes.csv", translatable("the changes from round to round")),
 )
 COUNTS_FILE = (
     "estimates/counts.parquet",
-    "the counts of the reports, for questions that come later",
+    translatable("the counts of the reports, for questions that come later"),
 )
 
-FIT_LABELS = ("predicted by the model", "observed in the reports")
-HEAT = "Heat map of the mutual information of dependent questions; the numbers are in estimates/dependence.csv"
-NETWORK = "Network of dependent questions; they are listed above and in estimates/dependence.csv"
-FIT = "Observed against predicted counts; the numbers are in estimates/fit.csv"
-IN_WORDS = tuple(sorted(kind.in_words for kind in Mechanism.known.values() if kind.in_words))
+FIT_LABELS = (translatable("predicted by the model"), translatable("observed in the reports"))
+HEAT = translatable(
+    "Heat map of the mutual information of dependent questions; the numbers are in estimates/dependence.csv"
+)
+NETWORK = translatable(
+    "Network of dependent questions; they are listed above and in estimates/dependence.csv"
+)
+FIT = translatable("Observed against predicted counts; the numbers are in estimates/fit.csv")
 FATES = (
-    "kept",
-    "kept, and stated above",
-    "left out by the cell cap",
-    "publicly known",
-    "by the questionnaire",
-    "assumed",
+    translatable("kept"),
+    translatable("kept, and stated above"),
+    translatable("left out by the cell cap"),
+    translatable("publicly known"),
+    translatable("by the questionnaire"),
+    translatable("assumed"),
 )
-OWN_TEXTS = (
-    *IN_WORDS,
-    *FATES,
-    *FIT_LABELS,
-    HEAT,
-    NETWORK,
-    FIT,
-    *(said for _, said in (*FILES, *ROUNDS_FILES, COUNTS_FILE)),
-)
-"""What is said here and not in the template; words/ has it in other languages."""
 
 
 def report_html(publication: Publication) -> bytes:
@@ -140,7 +139,7 @@ class ReportPage:
 
     def _say(self, text: str) -> str:
         """One of the page's own texts in its language."""
-        return said_in(self.language, text)
+        return catalogue(self.language).gettext(text)
 
     @property
     def wording(self) -> Wording:

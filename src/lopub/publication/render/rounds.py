@@ -13,7 +13,8 @@ from lopub.campaign.domain import ListOption
 from lopub.campaign.schedule import Repeat, day_of, days_in_short
 from lopub.campaign.wording import Wording
 from lopub.files import sha256_of, whole_directory
-from lopub.pages.templating import page_language, rendered, said_in
+from lopub.pages.templating import page_language, rendered
+from lopub.pages.translation import catalogue
 from lopub.publication.render.questions import Spoken
 from lopub.publication.render.tables import as_json
 from lopub.publication.rounds import Change, Level, Rounds, rounds_of
@@ -24,17 +25,6 @@ FORMAT = 1
 ROUNDS = "rounds"
 """Where the publication of one round has all of them."""
 WIDTH, HEIGHT, EDGE = 320, 90, 6
-HEADS = (
-    "round",
-    "rounds",
-    "answer",
-    "share",
-    "change",
-    "95 %% interval",
-    "smoothed",
-    "if the same people took part",
-)
-"""Of tables; words/ has them in other languages."""
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -356,20 +346,22 @@ class RoundsPage:
 
     def level_columns(self, one: QuestionOverRounds) -> list[tuple[str, str]]:
         """The head of a table of shares."""
-        return self._heads(
-            ["round", "answer"],
-            ["share", "95 %% interval", *(["smoothed"] if one.is_smoothed else [])],
-        )
+        _ = catalogue(self.language).gettext
+        smoothed = [_("smoothed")] if one.is_smoothed else []
+        return _heads([_("round"), _("answer")], [_("share"), _("95 %% interval"), *smoothed])
 
     @property
     def change_columns(self) -> list[tuple[str, str]]:
         """The head of a table of changes."""
-        narrow = ["if the same people took part"] if self.repeat.is_permanent else []
-        return self._heads(["rounds", "answer"], ["change", "95 %% interval", *narrow])
+        _ = catalogue(self.language).gettext
+        narrow = [_("if the same people took part")] if self.repeat.is_permanent else []
+        return _heads([_("rounds"), _("answer")], [_("change"), _("95 %% interval"), *narrow])
 
-    def _heads(self, texts: Sequence[str], numbers: Sequence[str]) -> list[tuple[str, str]]:
-        told = [(text, "") for text in texts] + [(text, "n") for text in numbers]
-        return [(said_in(self.language, text).replace("%%", "%"), kind) for text, kind in told]
+
+def _heads(texts: Sequence[str], numbers: Sequence[str]) -> list[tuple[str, str]]:
+    """Columns of texts, then of numbers. %% is a per cent sign, as it is in templates."""
+    heads = [(text, "") for text in texts] + [(text, "n") for text in numbers]
+    return [(text.replace("%%", "%"), kind) for text, kind in heads]
 
 
 def _of(levels: Sequence[Level], value: str) -> tuple[Level, ...]:

@@ -235,6 +235,7 @@ def _walk_parquet(
             _origin_of(file.schema_arrow, path),
         )
         groups = list(range(within.start, within.stop)) if within else None
+        has_first = within is None or within.start == 0
         try:
             n_walked = 0
             with reading(path, f"{path} is a damaged Parquet file"):
@@ -244,7 +245,9 @@ def _walk_parquet(
                     n_walked += 1
                     yield replace(
                         _from_arrow(rows, own),
-                        origin=origin if n_walked == 1 else Origin(origin.is_simulated),
+                        origin=origin
+                        if has_first and n_walked == 1
+                        else Origin(origin.is_simulated),
                     )
         finally:
             pa.default_memory_pool().release_unused()  # what was read is let go, or held once more by now

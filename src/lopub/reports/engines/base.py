@@ -1,5 +1,6 @@
-"""What an engine is asked to do: one exchange. Every part of a source is looked at once, wherever the engine likes; what it gives
-is merged, and what it sends out arrives, range by range, in the order of the parts."""
+"""What an engine is asked to do: one exchange. Every part of a source is looked at once, wherever
+the engine likes; what it gives is merged, and what it sends out arrives, range by range, in the
+order of the parts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,8 @@ from lopub.reports.progress import Progress
 
 
 class Partition(Protocol):
-    """Some of a source's reports, described so that another process can read them; it must be picklable."""
+    """Some of a source's reports, described so that another process can read them; it must be
+    picklable."""
 
     @property
     def n_reports(self) -> int:
@@ -22,6 +24,44 @@ class Partition(Protocol):
     def walk(self) -> Iterator[ReportBatch]:
         """The reports in blocks, always in the same order; at least one block."""
         ...
+
+
+N_HASHES = 2**64
+"""How many values the first 8 bytes of a hash can have."""
+
+
+@dataclass(frozen=True)
+class HashRange:
+    """A range of the hashes that name reports (SHA-256 of their ids), by their first 8 bytes as a
+    number below 2^64.
+
+    Hashes are random, so the reports of a range are a random sample for whoever draws the range
+    after the ids were sent.
+    """
+
+    start: int = 0
+    stop: int = N_HASHES
+    """One above the last."""
+
+    @staticmethod
+    def drawn(draw: int, n_reports: int, most: int) -> "HashRange":
+        """A range with about `most` of so many reports, chosen by a number below 2^64; the range of
+        all where there are no more than that."""
+        if n_reports <= most:
+            return HashRange()
+        width = N_HASHES * most // n_reports
+        start = draw * (N_HASHES - width) // N_HASHES
+        return HashRange(start, start + width)
+
+    @property
+    def low(self) -> bytes:
+        """The first hash, as far as it is given."""
+        return self.start.to_bytes(8)
+
+    @property
+    def high(self) -> bytes | None:
+        """The first hash above the range; None where there is none."""
+        return None if self.stop == N_HASHES else self.stop.to_bytes(8)
 
 
 class Source(Protocol):
@@ -36,8 +76,12 @@ class Source(Protocol):
         ...
 
     def parts(self, n: int) -> Sequence[Partition]:
-        """The source cut into about so many parts, at least one. All of a part comes before all of the next, and the reports
-        come in the same order into however many parts they are cut."""
+        """The source cut into about so many parts, at least one. All of a part comes before all of
+        the next, and the reports come in the same order into however many parts they are cut."""
+        ...
+
+    def within(self, hashes: HashRange) -> Sequence[Partition]:
+        """Parts with all reports whose hashes lie in a range, and no others."""
         ...
 
 
@@ -50,7 +94,8 @@ class Sent:
 
 
 class Job(Protocol):
-    """What is done in an exchange. It must be picklable, and the same parts must give the same bytes, as often as it runs."""
+    """What is done in an exchange. It must be picklable, and the same parts must give the same
+    bytes, as often as it runs."""
 
     @property
     def doing(self) -> str:

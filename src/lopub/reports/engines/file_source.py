@@ -18,6 +18,8 @@ from lopub.reports.batch.report_files import (
     campaign_of,
     stretches_of,
 )
+from lopub.reports.engines.base import HashRange
+from lopub.reports.engines.selection import HashPart
 
 
 def report_files(names: Sequence[str | Path]) -> list[Path]:
@@ -71,8 +73,8 @@ class FileSource:
     """Reports in files, in the order of the files and of the reports in them."""
 
     def __init__(self, paths: Sequence[Path], campaign: Campaign | None = None) -> None:
+        self._campaign = _one_campaign(paths, campaign)
         self._paths = [path.absolute() for path in paths]  # workers may stand in another directory
-        self._campaign = _one_campaign(self._paths, campaign)
 
     @property
     def campaign(self) -> Campaign:
@@ -105,6 +107,9 @@ class FileSource:
             FilePart(self._campaign.canonical_bytes, tuple(runs))
             for runs in groups.values() or [nothing]
         ]
+
+    def within(self, hashes: HashRange) -> list[HashPart]:
+        return [HashPart(part, hashes) for part in self.parts(1)]
 
 
 def _one_campaign(paths: Sequence[Path], campaign: Campaign | None) -> Campaign:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from lopub.campaign.campaign import Campaign
 from lopub.errors import CampaignError, DomainError
-from lopub.reports.engines.base import Partition, Source
+from lopub.reports.engines.base import HashRange, Partition, Source
 
 
 class Several:
@@ -37,3 +37,6 @@ class Several:
             for source, share in zip(self._sources, shares, strict=True)
             for part in source.parts(share)
         ]
+
+    def within(self, hashes: HashRange) -> list[Partition]:
+        return [part for source in self._sources for part in source.within(hashes)]

@@ -1,1 +1,0 @@
-"""Migrations of the collector's schema, one file a version."""

@@ -1,1 +1,0 @@
-"""Every version of the schema, the oldest first."""

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from lopub.bulk import Bulk
-from lopub.campaign.budget import odds_for
 from lopub.campaign.mechanisms import Channel
 from lopub.campaign.mechanisms.hashed import HashedChannel
 from lopub.campaign.mechanisms.subset import SubsetChannel
+from lopub.planning.budgets import odds_for
 
 N_CELLS = (200, 2_500, 10_000, 60_000)
 EPSILONS = ("0.5", "1", "2", "3")

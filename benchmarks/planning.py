@@ -27,6 +27,7 @@ from lopub import (
     simulate,
 )
 from lopub.bulk.designs import Design
+from lopub.bulk.view_laws import view_law
 from lopub.planning.outlook import crowd_of
 from lopub.planning.planner import MOST_PEOPLE
 from lopub.planning.trial import campaign_for, tried
@@ -70,7 +71,7 @@ def grid(name: str, epsilon: float) -> list:
         for one in known.planner.outlooks(
             epsilon, MOST_PEOPLE
         )  # also those that the planner holds back
-        if (one.design.jointly or (one.design.view.n_alike(d) or d) <= LONGEST_APART)
+        if (one.design.jointly or (view_law(one.design.view).n_alike(d) or d) <= LONGEST_APART)
         and one.at(N_PEOPLE).pairs <= HOPELESS * known.error
     ]
     errors = {design: [simulated(design, crowd, epsilon, FIRST, pairs)] for design in designs}

@@ -35,6 +35,7 @@ from lopub import (
     simulate,
 )
 from lopub.bulk.questionnaire import contradicting
+from lopub.bulk.view_laws import view_law
 from lopub.campaign.domain import TickList
 from lopub.campaign.fields import domain_of
 from lopub.estimation.agreement import Agreement
@@ -116,7 +117,8 @@ def reports() -> Iterator[Row]:
             "reports",
             case,
             "",
-            N_PEOPLE * float(campaign.view.coverage((0, 1), campaign.domain.sizes) or 0.0),
+            N_PEOPLE
+            * float(view_law(campaign.view).coverage((0, 1), campaign.domain.sizes) or 0.0),
         )
 
 

@@ -12,6 +12,7 @@ from lopub.campaign.mechanisms import Mechanism
 from lopub.campaign.terms import Terms
 from lopub.campaign.views import AllAttributes, Fill, Sample
 from lopub.estimation.joint import Probabilities, avd, product_of
+from lopub.planning.makers import maker_of
 from lopub.planning.request import CampaignRequest, make_campaign
 from lopub.publication import publish
 from lopub.queries import Study
@@ -105,7 +106,9 @@ def request_for(setup: str, epsilon: str, n_bits: int) -> CampaignRequest:
     cells = min(LARGEST_FILL, max(4, int(np.exp(float(epsilon)) / 6)))
     rules = {"all": AllAttributes(), "sample:2": Sample(2), "fill": Fill(cells)}
     filters = (
-        {"n_bits": n_bits, "n_hashes": N_HASHES} if Mechanism.known[mechanism].takes_filters else {}
+        {"n_bits": n_bits, "n_hashes": N_HASHES}
+        if maker_of(Mechanism.known[mechanism]).takes_filters
+        else {}
     )
     return CampaignRequest(
         epsilon=epsilon, mechanism=mechanism, view=rules[view], jointly=how == "jointly", **filters

@@ -60,7 +60,7 @@ def with_true_claim(data: bytes) -> bytes:
     try:
         Campaign.from_bytes(data)
     except CampaignError as error:
-        if true := re.search(r"this campaign's epsilon is ([0-9.]+)", str(error)):
+        if true := re.search(r"the epsilon of this campaign is ([0-9.]+)", str(error)):
             return data.replace(b'"epsilon":"0.000001"', f'"epsilon":"{true[1]}"'.encode())
     return data
 
@@ -357,7 +357,7 @@ def permanent(fields: list[Json], view: Json, mechanism: Json, **more: Json) -> 
             fields,
             view,
             mechanism,
-            **{"format": 2, "schedule": schedule, "min_reports": 10**9, **more},
+            **{"format": 1, "schedule": schedule, "min_reports": 10**9, **more},
         )
     )
     value["privacy"]["lifetime_epsilon"] = "0.000001"
@@ -544,14 +544,14 @@ def members_alone() -> bytes:
 def years_without_end() -> bytes:
     constraints = {"required": True, "minimum": "2019"}
     years = {"name": "y", "type": "date", "period": "year", "constraints": constraints}
-    return campaign([years], ALL, odds("direct", 1), format=2)
+    return campaign([years], ALL, odds("direct", 1), format=1)
 
 
 @heavy
 def years_without_beginning() -> bytes:
     constraints = {"required": True, "maximum": "2019"}
     years = {"name": "y", "type": "date", "period": "year", "constraints": constraints}
-    return campaign([years], ALL, odds("direct", 1), format=2)
+    return campaign([years], ALL, odds("direct", 1), format=1)
 
 
 def with_members(*path: str) -> bytes:
@@ -624,7 +624,7 @@ def one_set_twice_among_many() -> bytes:
 
 
 def questionnaire(fields: list[Json], view: Json, mechanism: Json, **more: Json) -> bytes:
-    return campaign(fields, view, mechanism, **{"format": 2, **more})
+    return campaign(fields, view, mechanism, **{"format": 1, **more})
 
 
 def only_if(field: Json, condition: Json) -> Json:
@@ -693,10 +693,43 @@ def a_condition_as_deep_as_json_may_be() -> bytes:
 @heavy
 def conditions_as_deep_as_may_be_on_every_question() -> bytes:
     condition = yes("0")
-    for _ in range(8):
+    for _ in range(7):
         condition = {"not": condition}
     fields = [boolean("0"), *(only_if(boolean(f"{i:x}"), condition) for i in range(1, 4096))]
     return questionnaire(fields, TWO, odds("direct", 2))
+
+
+@heavy
+def lists_inside_one_another() -> bytes:
+    return b"[" * 2**17 + b"]" * 2**17
+
+
+@heavy
+def a_member_that_nobody_reads_as_deep_as_may_be() -> bytes:
+    return b'{"format":1,"x":' + b'{"x":' * 900 + b"1" + b"}" * 900 + b"}"
+
+
+@heavy
+def millions_of_integers() -> bytes:
+    return b'{"format":1,"x":[' + b"1," * 2_000_000 + b"1]}"
+
+
+@heavy
+def integers_of_thousands_of_digits() -> bytes:
+    return b'{"format":1,"x":[' + (b"9" * 4299 + b",") * 970 + b"1]}"
+
+
+@heavy
+def a_decimal_of_millions_of_digits() -> bytes:
+    return b'{"format":1,"x":0.' + b"1" * 4_000_000 + b"}"
+
+
+@heavy
+def twelve_thousand_keys() -> bytes:
+    keys = ["A" * 342] * 12_000
+    return campaign(
+        booleans(2), ALL, odds("direct", 2), admission={"keys": keys, "kind": "invited"}
+    )
 
 
 @heavy
@@ -780,9 +813,7 @@ def loaded(data: bytes) -> str:
     try:
         Campaign.from_bytes(data)
     except CampaignError as error:
-        return (
-            f"refused: {error}" if error.reason else f"refused without one of the reasons: {error}"
-        )
+        return f"refused: {error}"
     return "loaded"
 
 

@@ -448,7 +448,6 @@ def nouns() -> list[object]:
         MemoryStore(),
         FileStore("x" * 500),
         lopub.Population.like_surveys(DOMAIN),
-        lopub.Patience(),
     ]
     results = [joint, publication(), planned(), made, client, report, rule]
     return [CAMPAIGN, CAMPAIGN.terms, DOMAIN, *DOMAIN, *data, *settings, *stores, *results]

@@ -37,6 +37,7 @@ from lopub.estimation import METHODS, Em, Estimator, Product
 from lopub.estimation.basis import Basis
 from lopub.estimation.joint import Fit, JointDistribution
 from lopub.planning.design import ranked
+from lopub.planning.makers import Maker, maker_of
 from lopub.planning.outlook import outlook_of
 from lopub.planning.planner import plan
 from lopub.planning.population import Population
@@ -96,12 +97,6 @@ def make_mirrored() -> type[Mechanism]:
 
         def width_of(self, n_candidates: int) -> int:
             return 2 * n_candidates
-
-        @classmethod
-        def for_epsilon(cls, epsilon: Decimal, n_blocks: tuple[int, ...]) -> "Mirrored":
-            return cls(
-                {n: int(UNIT / (1 + np.exp(float(epsilon) / (4 * n)))) + 1 for n in n_blocks}
-            )
 
         def to_json(self) -> dict[str, Any]:
             return {
@@ -163,13 +158,21 @@ def make_neighbours() -> type[ViewRule]:
 @pytest.fixture
 def toys() -> Iterator[tuple[type[Mechanism], type[ViewRule]]]:
     """A mechanism with its NumPy half, a view rule and an estimator, for the length of one test."""
-    mechanism, rule = make_mirrored(), make_neighbours()
+    mirrored, rule = make_mirrored(), make_neighbours()
 
     class MirroredBulk(Bulk):
         mechanism: ClassVar[str] = "mirrored"
 
         def usual_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
             yield Design("mirrored", rule(), True)
+
+    class MirroredMaker(Maker):
+        mechanism: ClassVar[str] = "mirrored"
+
+        def for_epsilon(self, epsilon: Decimal, n_blocks: tuple[int, ...]) -> Mechanism:
+            return mirrored(
+                {n: int(UNIT / (1 + np.exp(float(epsilon) / (4 * n)))) + 1 for n in n_blocks}
+            )
 
     class Halfway(Estimator):
         name: ClassVar[str] = "halfway"
@@ -181,11 +184,12 @@ def toys() -> Iterator[tuple[type[Mechanism], type[ViewRule]]]:
             return JointDistribution(independent.attributes, mixed, None, fit)
 
     METHODS["halfway"] = Halfway
-    yield mechanism, rule
+    yield mirrored, rule
     del (
         METHODS["halfway"],
         Mechanism.known["mirrored"],
         Bulk.known["mirrored"],
+        Maker.known["mirrored"],
         ViewRule.known["neighbours"],
     )
 
@@ -202,7 +206,7 @@ def test_a_mechanism_a_view_rule_and_an_estimator_of_ones_own_go_all_the_way(
     toys: tuple[type[Mechanism], type[ViewRule]], jointly: bool
 ) -> None:
     mechanism, rule = toys
-    noise = mechanism.for_epsilon(Decimal(8), (1,) if jointly else (2,))
+    noise = maker_of(mechanism).for_epsilon(Decimal(8), (1,) if jointly else (2,))
     campaign = Campaign(
         domain=DOMAIN, mechanism=noise, view=rule(), jointly=jointly, terms=Terms(name="toy")
     )

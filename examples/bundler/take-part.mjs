@@ -1,24 +1,22 @@
 // In an app with a bundler: import the client, ask, send; and go on with what was left unsent the last time.
 
-import { Client, CollectorError, EpsilonTooHigh, TryLater, fetchCampaign } from "lopub";
+import { Client, CollectorError, EpsilonTooHigh, fetchCampaign } from "lopub";
 
-/** What became of one person's answers: "sent", "later" where the report is kept and was not acknowledged, or why it was refused. */
+/** After consent: what has become of one person's answers ("sent", "waiting" where the report is kept and tried again later, "refused"), or why nothing was drawn. */
 export async function takePart(url, answers, { epsilonCap = 4 } = {}) {
   try {
     const client = new Client(await fetchCampaign(url), { epsilonCap });
-    await client.encode(answers); // kept in the browser's database before it is handed out
-    await client.send(url, { patience: { seconds: 20 } });
-    return "sent";
+    const { fate } = await client.contribute(answers, url, { patience: 20 });
+    return fate;
   } catch (error) {
-    if (error instanceof TryLater) return "later";
     if (error instanceof EpsilonTooHigh) return "reveals too much";
     if (error instanceof CollectorError) return "refused by the collector";
     throw error; // a mistake in the answers, or in the page
   }
 }
 
-/** When the app starts: send what is kept and may not have arrived. Sending again is counted once. */
+/** When the app starts: send what no collector has answered for yet. */
 export async function goOn(url) {
   const client = new Client(await fetchCampaign(url));
-  if (await client.kept()) await client.send(url);
+  if ((await client.waiting()).length) await client.send(url);
 }

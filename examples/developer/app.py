@@ -5,12 +5,10 @@ python app.py URL, where URL is what `lopub collect open` prints, at a collector
 
 import sys
 
-from lopub import Campaign, Client, CollectorError, FileStore, Patience, ReportRejected, TryLater
+from lopub import Campaign, Client, FileStore, LopubError
 
-EPSILON_CAP, LIFETIME_CAP = (
-    4,
-    10,
-)  # what the app's users agreed to: of one campaign, and of all together
+EPSILON_CAP, LIFETIME_CAP = 4, 10
+"""What the app's users agreed to: of one campaign, and of all together."""
 
 
 def settings() -> dict[str, object]:
@@ -19,24 +17,21 @@ def settings() -> dict[str, object]:
 
 
 def main(url: str) -> str:
-    campaign = Campaign.load(
-        "campaign.json"
-    )  # shipped with the app; fetch_campaign(url) gets it from the collector
-    client = Client(
-        campaign, epsilon_cap=EPSILON_CAP, lifetime_cap=LIFETIME_CAP, store=FileStore("reports")
-    )
-    client.encode(
-        settings()
-    )  # drawn once; afterwards the kept report, whatever the settings are then
     try:
-        client.send(url, patience=Patience(seconds=5))
-    except TryLater:  # a CollectorError, so it comes first
+        client = Client(
+            Campaign.load(
+                "campaign.json"
+            ),  # shipped; fetch_campaign(url) gets it from the collector
+            epsilon_cap=EPSILON_CAP,
+            lifetime_cap=LIFETIME_CAP,
+            store=FileStore("reports"),
+        )
+        outcome = client.contribute(settings(), url, patience=5)  # drawn once, whatever comes later
+    except LopubError as error:  # one sentence; of a DomainError for the user alone, and for no log
+        return str(error)
+    if outcome.fate == "waiting":
         return "the report is kept; it will be sent another time"
-    except ReportRejected as refusal:
-        return f"the collector refuses the report: {refusal.reason}"
-    except CollectorError:
-        return "the collector refuses the request; is the campaign still open?"
-    return "sent"
+    return f"{outcome.fate} {outcome.why}".strip()
 
 
 if __name__ == "__main__":

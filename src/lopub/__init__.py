@@ -4,6 +4,7 @@ Names load when they are first used, so that the client pulls in nothing but the
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from lopub.campaign.terms import Terms, Translation
     from lopub.campaign.views import AllAttributes, Fill, Listed, Sample
     from lopub.client.client import Client
-    from lopub.client.keeping import FileStore, MemoryStore
-    from lopub.client.sending import Patience, fetch_campaign
-    from lopub.client.totals import Spent
+    from lopub.client.rows import ContributionOutcome
+    from lopub.client.sending import fetch_campaign
+    from lopub.client.store import FileStore, MemoryStore
     from lopub.collector.studies import open_study
     from lopub.errors import (
         CampaignError,
@@ -64,6 +65,7 @@ _HOMES = {
     "reports.batch": ("ReportBatch",),
     "campaign.campaign": ("Campaign",),
     "client.client": ("Client",),
+    "client.rows": ("ContributionOutcome",),
     "reports.counts": ("Counts", "count"),
     "reports.dataset": ("Dataset",),
     "campaign.condition": ("Both", "Comparison", "Either", "Not"),
@@ -105,8 +107,7 @@ _HOMES = {
     "reports.infer": ("infer_domain",),
     "queries.answers": ("Answer", "AnswerTable"),
     "estimation.joint": ("JointDistribution",),
-    "client.keeping": ("FileStore", "MemoryStore"),
-    "client.totals": ("Spent",),
+    "client.store": ("FileStore", "MemoryStore"),
     "synthesis.dependence": ("Pruning",),
     "planning.planner": ("Plan", "plan"),
     "planning.population": ("Population",),
@@ -114,7 +115,7 @@ _HOMES = {
     "publication": ("Publication", "PublishSettings", "Rounds", "publish", "publish_rounds"),
     "collector.studies": ("open_study",),
     "campaign.report": ("Report",),
-    "client.sending": ("Patience", "fetch_campaign"),
+    "client.sending": ("fetch_campaign",),
     "reports.simulation": ("simulate", "simulate_rounds"),
     "campaign.schedule": ("Repeat", "Schedule"),
     "campaign.terms": ("Terms", "Translation"),
@@ -136,6 +137,7 @@ __all__ = [
     "Client",
     "CollectorError",
     "Comparison",
+    "ContributionOutcome",
     "Counts",
     "Dataset",
     "Dated",
@@ -159,7 +161,6 @@ __all__ = [
     "NeedsReports",
     "NoiseWarning",
     "Not",
-    "Patience",
     "Plan",
     "Population",
     "Product",
@@ -175,7 +176,6 @@ __all__ = [
     "Sample",
     "Schedule",
     "Shrunk",
-    "Spent",
     "StoreError",
     "Study",
     "Terms",
@@ -200,6 +200,12 @@ __all__ = [
 ]
 
 
+_STANDARD_LIBRARY_ONLY = ("campaign", "client", "errors")
+if not all(map(find_spec, ("numpy", "pyarrow", "jinja2", "threadpoolctl"))):
+    # so that `from lopub import *` works where the client alone is installed
+    __all__[:] = [n for n in __all__ if _HOME_OF[n].partition(".")[0] in _STANDARD_LIBRARY_ONLY]
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'lopub' has no attribute {name!r}")
@@ -217,4 +223,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*_HOME_OF, "__version__"])

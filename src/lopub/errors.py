@@ -26,8 +26,7 @@ quotes an answer. One about a record can still tell something about it: a questi
 to another. Such a message is for the person who answers, and belongs in no log.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
@@ -68,42 +67,24 @@ class LopubError(Exception):
 
 
 class CampaignRefusal(StrEnum):
-    """Why a campaign is refused. The words are part of the format, in the order of the checks: they never change."""
+    """Why a campaign is refused, for programs that tell people what to do about it. The words never change."""
 
     ID = "id"
     """The bytes are not those of the campaign that was announced."""
-    SIZE = "size"
-    """Too many bytes, or too many lists and objects."""
-    JSON = "json"
-    """Not UTF-8, not JSON, or a type, number, character or depth that no campaign has."""
-    CANONICAL = "canonical"
-    """Another spelling than the one that a campaign has."""
     FORMAT = "format"
-    """A format that is not known, or not the one that the questions need."""
-    SCHEMA = "schema"
-    """A field that is none, or that does not go with the others."""
+    """A format that this program does not know; a newer one may."""
     VIEW = "view"
-    """A view that cannot be drawn from these questions, or privacy members that are not known."""
-    MECHANISM = "mechanism"
-    """A mechanism that is not known, or whose numbers do not go with questions and view."""
-    TERMS = "terms"
-    """A name, language, day, number or translation that cannot be."""
-    MEMBER = "member"
-    """A member that no campaign has."""
-    QUESTIONNAIRE = "questionnaire"
-    """A condition that cannot be evaluated, or a list that has another question's name."""
-    LIMIT = "limit"
-    """More cells, codes, hashed bytes or bytes of a report than a campaign may have."""
-    CODES = "codes"
-    """Two candidates of one block that no report could tell apart."""
+    """A view that devices would keep over all rounds, and by which they could be told apart."""
     CLAIM = "claim"
     """An epsilon other than the one that follows from the campaign."""
+    INVALID = "invalid"
+    """Everything else: bytes that no maker of campaigns writes."""
 
 
 class CampaignError(LopubError, ValueError):
     """A campaign that does not hold together."""
 
-    reason: CampaignRefusal | None = None
+    reason: CampaignRefusal = CampaignRefusal.INVALID
     """Why, where a whole campaign was refused."""
 
 
@@ -126,9 +107,6 @@ class CampaignClosed(CampaignError):
 class DomainError(LopubError, ValueError):
     """An attribute, a value or a record that does not fit. The message names the question and never quotes the answer; but which
     question does not fit, and how, can tell something about the answers. Show it to the person who answers; never log it."""
-
-    reason: CampaignRefusal | None = None
-    """Why, where a whole campaign was refused."""
 
 
 class TooFewReports(LopubError, ValueError):
@@ -205,16 +183,6 @@ class ReportRejected(LopubError, ValueError):
     def __init__(self, reason: Reason, message: str, *, when: str = "") -> None:
         super().__init__(message)
         self.reason, self.when = reason, when
-
-
-@contextmanager
-def refusing(reason: CampaignRefusal) -> Iterator[None]:
-    """What is refused within is refused for this reason, unless it has one already."""
-    try:
-        yield
-    except (CampaignError, DomainError) as error:
-        error.reason = error.reason or reason
-        raise
 
 
 def all_of(mistakes: Sequence[str], what: str) -> str:

@@ -222,7 +222,7 @@ class Visitor:
         for log in ("browser", "performance"):
             self.driver.get_log(log)
         self.driver.get(address)
-        return self.until("[data-stage], .told .alert")
+        return self.until("[data-stage], .loading .alert")
 
     def until(self, selector: str) -> "Visitor":
         from selenium.common.exceptions import TimeoutException
@@ -247,6 +247,22 @@ class Visitor:
         self.driver.execute_async_script(look, selector, words)
         return self
 
+    def until_asked(self, proxy: Proxy, ending: str, n: int = 1) -> "Visitor":
+        """Wait until so many requests have been posted to addresses with this end."""
+        ends = time.monotonic() + SECONDS
+        while len(proxy.posted(ending)) < n:
+            assert time.monotonic() < ends, f"nothing was posted to {ending}"
+            time.sleep(0.01)
+        return self
+
+    def speak(self, language: str) -> "Visitor":
+        """Choose a language of the campaign."""
+        choose = """const e = document.querySelector('.languages select');
+          e.value = arguments[0];
+          e.dispatchEvent(new Event('change'))"""
+        self.driver.execute_script(choose, language)
+        return self.until(f"html[lang={language}]")
+
     def stage(self, *wanted: str) -> "Visitor":
         return self.until(", ".join(f"main[data-stage={each}]" for each in wanted))
 
@@ -259,22 +275,47 @@ class Visitor:
         self.driver.execute_script("document.querySelector(arguments[0]).click()", selector)
         return self
 
-    def draw(self) -> bytes:
-        """Roll the dice; the report that is shown."""
-        self.press("form button.main").stage("drawn")
-        return self.report()
+    def look(self) -> "Visitor":
+        """Ask for what could leave the device."""
+        return self.press("form button.look").stage("examples")
 
-    def send(self) -> "Visitor":
-        return self.press("button.send").stage("sent")
+    def agree(self, *stages: str) -> "Visitor":
+        """Consent; the report is drawn and sent."""
+        return self.press("button.agree").stage(*(stages or ("sent",)))
+
+    def take_part(self, answers: Mapping[str, str | list[str]] | None = None) -> "Visitor":
+        """From the questions to a report that has arrived."""
+        if answers:
+            self.answer(answers)
+        return self.look().agree()
+
+    def examples(self) -> list[bytes]:
+        """The examples that are shown."""
+        return self._codes(".example .code")
+
+    def sent(self) -> bytes:
+        """The report that was sent, after a click on showing it."""
+        self.press("button.show").until(".goes .code")
+        (report,) = self._codes(".goes .code")
+        return report
+
+    def _codes(self, selector: str) -> list[bytes]:
+        read = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)"
+        return [bytes.fromhex(text) for text in self.driver.execute_script(read, selector)]
+
+    def confirm(self, selector: str) -> "Visitor":
+        """Press a button, and say that it is meant."""
+        return self.press(selector).press(f".confirmed:has({selector}) .sure")
+
+    def unfold(self) -> "Visitor":
+        """Open every part that is folded."""
+        self.driver.execute_script(
+            "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+        )
+        return self
 
     def withdraw(self) -> "Visitor":
-        """Press the button, and say that it is meant."""
-        return self.press("button.withdraw.own").press("button.sure")
-
-    def report(self) -> bytes:
-        return bytes.fromhex(
-            self.driver.execute_script("return document.querySelector('.goes .code').textContent")
-        )
+        return self.confirm("button.withdraw.own")
 
     def text(self, selector: str = "main") -> str:
         return str(

@@ -26,7 +26,7 @@ WISHES: dict[str, dict[str, object]] = {
     "hashed": {"epsilon": "1.5", "mechanism": "hashed", "view": Fill(6), "jointly": True},
 }
 MUTANTS = {
-    "unary symmetric": ("randomness.changes(width, ", "randomness.changes(width - 1, "),
+    "unary symmetric": ("randomness.changes(this.width, ", "randomness.changes(this.width - 1, "),
     "unary optimized": ("const coin = randomness.below(2n)", "const coin = randomness.below(3n)"),
     "subset": ("< w * odds;", "< w * odds + BIG_UNIT;"),
     "direct": ("drawn < 0n", "drawn < BIG_UNIT / 2n"),
@@ -69,7 +69,7 @@ def mutant(name: str, folder: Path) -> Path:
     right, wrong = MUTANTS[name]
     shutil.copytree(FOLDER, folder / "js", ignore=shutil.ignore_patterns("node_modules"))
     (folder / "js" / "node_modules").symlink_to(FOLDER / "node_modules")
-    source = folder / "js" / "src" / "mechanisms.ts"
+    source = folder / "js" / "src" / "channels.ts"
     assert source.read_text().count(right) >= 1
     source.write_text(source.read_text().replace(right, wrong))
     node(folder / "js" / "build.mjs", "--out", folder / "built")

@@ -1,7 +1,7 @@
 """A crowd through the page: real Chromium, real collector, both stores, the page from the collector and from another origin.
 
-A fifth lose the collector's answer, a fifth reload before they send, some withdraw. LOPUB_FULL=1 takes 200 people for each store
-and place; otherwise six people come to one of each.
+A fifth lose the collector's answer, a fifth reload while the collector is down, some withdraw. LOPUB_FULL=1 takes 200 people
+for each store and place; otherwise six people come to one of each.
 """
 
 import hashlib
@@ -74,14 +74,21 @@ class Crowd:
                 )
             }
         )
-        report = visitor.draw()
         if number % 5 == 1:
             self.proxy.lose, self.n_lost = rng.choice((1, 2)), self.n_lost + 1
+        visitor.look()
         if number % 5 == 2:
-            visitor.open(self.address).stage("drawn")
-            assert visitor.report() == report
+            self.proxy.instead = lambda method, path: (
+                (503, {"Retry-After": "60"}, b"") if method == "POST" else None
+            )
+            before = len(self.proxy.posted("/reports"))
+            visitor.agree("waiting").until_asked(self.proxy, "/reports", before + 1)
+            self.proxy.instead = lambda *_: None
+            visitor.open(self.address).stage("sent")
             self.n_reloaded += 1
-        visitor.send()
+        else:
+            visitor.agree()
+        report = visitor.sent()
         self.sent.append(report)
         if number % 10 == 3:
             visitor.withdraw().stage("withdrawn")

@@ -8,9 +8,9 @@ import pytest
 
 import laws
 from lopub import Fill, Sample
+from lopub.bulk.view_laws import Repeatable, chance_of_order, view_law
 from lopub.bulk.views import draw_masks
-from lopub.campaign.randomness import Repeatable
-from lopub.campaign.views.walk import chance_of_order, walk
+from lopub.campaign.views.walk import walk
 
 SIZES, LISTS = (3, 2, 2, 2, 2), ((1, 2, 3),)
 N = 100_000
@@ -24,7 +24,7 @@ def drawn(rule: Sample | Fill) -> Counter[tuple[int, ...]]:
 @pytest.mark.parametrize("rule", [Sample(1), Sample(2), Sample(3), Fill(6), Fill(12)], ids=str)
 def test_many_draws_have_the_chances_of_the_rule(rule):
     ruled = rule.with_lists(LISTS)
-    chances, found = ruled.chances(SIZES, 1_000), drawn(ruled)
+    chances, found = view_law(ruled).chances(SIZES, 1_000), drawn(ruled)
     assert (
         chances is not None
         and set(found) == set(chances)
@@ -35,7 +35,7 @@ def test_many_draws_have_the_chances_of_the_rule(rule):
 
 @pytest.mark.parametrize("rule", [Sample(2), Fill(6)], ids=str)
 def test_draws_that_forget_that_a_list_is_one_question_are_told_apart(rule):
-    chances, found = rule.with_lists(LISTS).chances(SIZES, 1_000), drawn(rule)
+    chances, found = view_law(rule.with_lists(LISTS)).chances(SIZES, 1_000), drawn(rule)
     assert chances is not None and not all(
         laws.fits(found[view], N, chance) for view, chance in chances.items()
     )

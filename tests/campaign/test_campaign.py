@@ -160,11 +160,11 @@ def test_the_hash_is_looked_at_before_anything_else():
 
 def test_pretty_printed_json_is_refused():
     pretty = json.dumps(json.loads(SUBSET.canonical_bytes), indent=2, ensure_ascii=False).encode()
-    assert "are JSON but not canonical" in refusal(pretty)
+    assert "the file is not spelt as a campaign is" in refusal(pretty)
 
 
 def test_a_line_end_behind_the_campaign_is_refused():
-    assert "are JSON but not canonical" in refusal(SUBSET.canonical_bytes + b"\n")
+    assert "the file is not spelt as a campaign is" in refusal(SUBSET.canonical_bytes + b"\n")
 
 
 @every(
@@ -189,26 +189,18 @@ def test_a_line_end_behind_the_campaign_is_refused():
     ]
 )
 def test_what_lopub_would_write_otherwise_is_refused(path, value):
-    part = path.split("/")[0]
-    told = part if part in ("schema", "mechanism") else "the campaign"
-    assert refusal(spoilt(SUBSET, path, value)).startswith(
-        f"{told} spells something as LoPub would not write it"
-    )
-    with pytest.raises(CampaignError) as caught:
-        Campaign.from_bytes(spoilt(SUBSET, path, value))
-    assert caught.value.reason == (part if told == part else "terms")
+    assert refusal(spoilt(SUBSET, path, value)).startswith("the file is not spelt as a campaign is")
 
 
 def test_listed_names_out_of_domain_order_are_refused():
     data = spoilt(LISTED, "privacy/view/sets/0/attributes", ["income", "city"])
-    assert refusal(data).startswith("privacy.view spells something as LoPub would not write it")
+    assert refusal(data).startswith("the file is not spelt as a campaign is")
 
 
 @every(
     [
         ("format", None, "format is missing"),
-        ("format", 2, "format must be 1 for these questions, got 2"),
-        ("format", 3, "format must be 1 or 2, got 3; a newer LoPub may read it"),
+        ("format", 2, "format must be 1, got 2; a newer LoPub may read it"),
         ("format", "1", "format must be an integer"),
         ("format", True, "format must be an integer"),
         ("extra", 1, "extra is not known to format 1"),
@@ -294,25 +286,29 @@ def test_listed_names_out_of_domain_order_are_refused():
         (
             "privacy/epsilon",
             "1.999999",
-            "privacy.epsilon says 1.999999, but this campaign's epsilon is 2.000000",
+            "privacy.epsilon says 1.999999, but the epsilon of this campaign is 2.000000",
         ),
         (
             "privacy/epsilon",
             "2.000001",
-            "privacy.epsilon says 2.000001, but this campaign's epsilon is 2.000000",
+            "privacy.epsilon says 2.000001, but the epsilon of this campaign is 2.000000",
         ),
-        ("privacy/epsilon", "2", "privacy.epsilon says 2, but this campaign's epsilon is 2.000000"),
+        (
+            "privacy/epsilon",
+            "2",
+            "privacy.epsilon says 2, but the epsilon of this campaign is 2.000000",
+        ),
         ("privacy/epsilon", 2, "privacy.epsilon must be a text"),
         (
             "privacy/epsilon",
             "9" * 99,
-            f"privacy.epsilon says {'9' * 40}, but this campaign's epsilon is 2.000000",
+            f"privacy.epsilon says {'9' * 40}, but the epsilon of this campaign is 2.000000",
         ),
         ("privacy/randomize", "apart", "privacy.randomize must be jointly or separately"),
         (
             "privacy/randomize",
             "separately",
-            "mechanism 'subset' says no noise for a report of 2 blocks",
+            "mechanism 'subset' has no noise for a report of 2 blocks",
         ),
         ("privacy/extra", 1, "privacy.extra is not known to format 1"),
         ("privacy/view/kind", "some", "privacy.view.kind must be one of all, fill, listed, sample"),
@@ -384,7 +380,7 @@ def test_listed_names_out_of_domain_order_are_refused():
         ("min_reports", True, "min_reports must be an integer"),
         ("retention_days", -1, "retention_days must be at least 0, got -1"),
         ("schedule", "may", "schedule must be an object"),
-        ("schedule/repeat", None, "the campaign spells something as LoPub would not write it"),
+        ("schedule/repeat", None, "the file is not spelt as a campaign is"),
         (
             "schedule/repeat",
             "daily",
@@ -458,7 +454,7 @@ def test_a_campaign_that_makes_no_sense_is_refused_with_its_place(path, value, m
         (
             "mechanism/change_units",
             {"3": 2**30},
-            "mechanism 'bloom' says no noise for a report of 4 blocks",
+            "mechanism 'bloom' has no noise for a report of 4 blocks",
         ),
         (
             "privacy/view",
@@ -555,12 +551,6 @@ def test_what_a_file_could_not_hold_is_refused_at_the_door(parts):
     except (CampaignError, DomainError):
         return
     assert Campaign.from_bytes(campaign.canonical_bytes).id == campaign.id
-
-
-@every(["title", "description", "consent", "licence"])
-def test_the_texts_of_the_terms_are_composed(key):
-    terms = Terms(name="t", **{key: "A\u0308"})
-    assert getattr(terms, key) == "\u00c4"
 
 
 # ---- files
@@ -884,7 +874,11 @@ def test_a_campaign_can_be_a_key():
             {"name": "t", "translations": {"German!": Translation()}},
             "a language must be a tag such as en or pt-BR, got 'German!'",
         ),
-        ({"name": "t", "consent": "\ud800"}, "half a surrogate pair"),
+        (
+            {"name": "t", "send_within_minutes": 1441},
+            r"send_within_minutes must lie in 0\.\.1440, got 1441",
+        ),
+        ({"name": "t", "send_within_minutes": -1}, "got -1"),
     ]
 )
 def test_terms_that_make_no_sense_are_refused(terms, message):

@@ -1,19 +1,14 @@
 """One spelling for every campaign, and a clear sentence for every other."""
 
-import json
-
 import pytest
 
 from every import every
 from lopub.campaign.canonical import (
-    DEEPEST,
     LARGEST_INTEGER,
     Members,
     canonical_bytes,
-    normalize,
     parse,
-    parse_canonical,
-    without_defaults,
+    without_empty,
 )
 from lopub.errors import CampaignError
 
@@ -42,102 +37,29 @@ def test_only_quotes_backslashes_and_control_characters_are_escaped():
     [{}, [], "", 0, -1, True, {"a": [1, "x", False, {"b": []}]}, LARGEST_INTEGER, -LARGEST_INTEGER]
 )
 def test_canonical_bytes_are_read_back_as_the_same_value(value):
-    assert parse_canonical(canonical_bytes(value)) == value
+    assert parse(canonical_bytes(value)) == value
 
 
-# ---- other spellings
+# ---- reading
 
 
-@every(
-    [
-        '{"a": 1}',
-        '{"a":1}\n',
-        ' {"a":1}',
-        '{"b":1,"a":2}',
-        '{"\\u0061":1}',
-        '{"a":"\\/"}',
-        '{"a":"\\u000A"}',
-        '{"a":"\\u000a"}',
-        '{"a":-0}',
-        '{"a":"e\u0301"}',
-        '{"e\u0301":1}',
-        '{"\U0001d49c":1,"\uff5a":2}',  # the order of UTF-16 units
-    ]
-)
-def test_another_spelling_of_the_same_value_is_refused(text):
-    with pytest.raises(CampaignError, match="are JSON but not canonical"):
-        parse_canonical(text.encode())
-
-
-def test_pretty_printed_json_is_refused():
-    with pytest.raises(
-        CampaignError, match="spaces, order of keys, a member twice, escapes or letters in parts"
-    ):
-        parse_canonical(json.dumps({"a": 1}, indent=2).encode())
-
-
-def test_any_spelling_may_be_parsed_where_it_need_not_be_canonical():
+def test_any_spelling_is_read():
     assert parse(b' { "b" : [ 1 ], "\\u0061" : "\\/" } ') == {"a": "/", "b": [1]}
 
 
-def test_texts_are_normalized():
-    assert parse('{"e\u0301":"e\u0301"}'.encode()) == {"\u00e9": "\u00e9"}
+def test_texts_are_read_as_they_are():
+    """Versions of Unicode differ in normal forms; two spellings of a text are two texts."""
+    assert parse('{"e\u0301":1,"\u00e9":"\ufffe"}'.encode()) == {"e\u0301": 1, "\u00e9": "\ufffe"}
 
 
-def test_normalizing_composes_letters():
-    assert normalize("Besanc\u0327on") == "Besançon"
-
-
-# ---- what has no place
-
-
-@every(
-    [
-        '{"a":1.5}',
-        '{"a":1.0}',
-        '{"a":1e3}',
-        '{"a":NaN}',
-        '{"a":Infinity}',
-        '{"a":-Infinity}',
-        "1.5",
-    ]
-)
-def test_a_decimal_is_refused(text):
-    with pytest.raises(CampaignError):
-        parse(text.encode())
-
-
-def test_a_decimal_is_refused_with_a_hint_at_strings():
-    with pytest.raises(CampaignError, match="decimals must be written as strings"):
-        parse(b'{"a":1.5}')
-
-
-def test_a_number_that_is_none_is_refused_with_a_hint_at_strings():
-    with pytest.raises(CampaignError, match="decimals must be written as strings"):
-        parse(b'{"a":NaN}')
+@every(["1.5", "1.0", "1e3"])
+def test_a_decimal_is_read_as_a_text(text):
+    assert parse(text.encode()) == text
 
 
 def test_a_member_that_is_named_twice_is_refused():
     with pytest.raises(CampaignError, match="names the same member twice"):
         parse(b'{"a":1,"a":1}')
-
-
-def test_members_that_are_the_same_only_when_composed_are_refused():
-    with pytest.raises(CampaignError, match="names the same member twice"):
-        parse('{"\u00e9":1,"e\u0301":2}'.encode())
-
-
-def test_null_is_refused():
-    with pytest.raises(
-        CampaignError, match="null has no place in a campaign; leave the member out"
-    ):
-        parse(b'{"a":null}')
-
-
-@every([2**53, -(2**53), 10**400])
-def test_an_integer_above_53_bits_is_refused(number):
-    with pytest.raises(CampaignError, match="integers must lie within 9007199254740991 of zero"):
-        parse(b'{"a":%d}' % number)
 
 
 def test_an_integer_of_thousands_of_digits_is_refused():
@@ -146,7 +68,7 @@ def test_an_integer_of_thousands_of_digits_is_refused():
 
 
 def test_bytes_that_are_not_utf8_are_refused():
-    with pytest.raises(CampaignError, match="must be UTF-8 text"):
+    with pytest.raises(CampaignError, match="the file is not UTF-8 text"):
         parse(b'{"a":"\xff"}')
 
 
@@ -155,10 +77,9 @@ def test_a_byte_order_mark_is_refused():
         parse(b"\xef\xbb\xbf{}")
 
 
-@every([r'{"a":"\ud800"}', r'{"\udc00":1}'])
-def test_half_a_surrogate_pair_is_refused(text):
+def test_half_a_surrogate_pair_cannot_be_written():
     with pytest.raises(CampaignError, match="half a surrogate pair"):
-        parse(text.encode())
+        canonical_bytes(parse(rb'{"a":"\ud800"}'))
 
 
 def test_a_syntax_error_is_placed():
@@ -166,14 +87,9 @@ def test_a_syntax_error_is_placed():
         parse(b'{\n "a":}')
 
 
-@every([DEEPEST + 1, 500, 200_000])
-def test_deep_nesting_is_refused(n_deep):
-    with pytest.raises(CampaignError, match="nested at most 16 deep"):
-        parse(b"[" * n_deep + b"]" * n_deep)
-
-
-def test_nesting_within_the_limit_is_accepted():
-    assert parse(b"[" * DEEPEST + b"]" * DEEPEST)
+def test_endless_nesting_is_refused():
+    with pytest.raises(CampaignError, match="nested too deeply"):
+        parse(b"[" * 200_000 + b"]" * 200_000)
 
 
 # ---- members
@@ -182,7 +98,15 @@ def test_nesting_within_the_limit_is_accepted():
 @pytest.fixture
 def members() -> Members:
     return Members(
-        {"text": "x", "number": 3, "truth": True, "list": ["a", 1], "object": {"inner": 1}}, "here"
+        {
+            "text": "x",
+            "number": 3,
+            "large": -(2**53),
+            "truth": True,
+            "list": ["a", 1],
+            "object": {"inner": 1},
+        },
+        "here",
     )
 
 
@@ -195,6 +119,7 @@ def members() -> Members:
         ("boolean", "number", "here.number must be true or false"),
         ("items", "text", "here.text must be a list"),
         ("members", "list", "here.list must be an object"),
+        ("integer", "large", "here.large must lie within 9007199254740991 of zero"),
         ("texts", "list", r"here.list\[1\] must be a text"),
         ("text", "other", "here.other is missing"),
         ("take", "other", "here.other is missing"),
@@ -207,7 +132,7 @@ def test_a_member_of_the_wrong_type_is_refused_with_its_place(members, read, key
 
 def test_a_member_that_nobody_took_is_refused_with_its_place(members):
     members.text("text")
-    with pytest.raises(CampaignError, match=r"^here\.list is not known to format 1 or 2$"):
+    with pytest.raises(CampaignError, match=r"^here\.large is not known to format 1$"):
         members.done()
 
 
@@ -234,5 +159,5 @@ def test_a_whole_file_that_is_no_object_is_refused_with_a_subject():
         Members([], "")
 
 
-def test_a_member_equal_to_its_default_is_left_out():
-    assert without_defaults({"a": "", "b": 0, "c": ""}, {"a": "", "b": 1}) == {"b": 0, "c": ""}
+def test_an_empty_member_is_left_out():
+    assert without_empty({"a": "", "b": 0, "c": {}, "d": False, "e": "x"}) == {"e": "x"}

@@ -26,7 +26,6 @@ from lopub import (
     make_campaign,
 )
 from lopub.campaign.budget import UNIT
-from lopub.campaign.canonical import parse
 from lopub.campaign.mechanisms import Bloom
 from lopub.campaign.mechanisms.bloom import MOST_COMPARED, BloomChannel
 from lopub.campaign.report import framed, unframed
@@ -95,12 +94,6 @@ def test_a_record_that_is_none_is_refused():
 def test_an_integer_range_needs_integers():
     with pytest.raises(DomainError, match="needs an integer as minimum"):
         IntegerRange(name="x", minimum=0.5, maximum=2)  # type: ignore[arg-type]
-
-
-def test_sixteen_lists_within_each_other_are_read():
-    assert parse(b"[" * 15 + b"[1]" + b"]" * 15)
-    with pytest.raises(CampaignError, match="at most 16 deep"):
-        parse(b"[" * 16 + b"[1]" + b"]" * 16)
 
 
 def test_a_file_system_without_hard_links_still_refuses_to_overwrite(

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import permutations, product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -29,11 +30,9 @@ from lopub.campaign.mechanisms.hashed import HashedChannel, n_digits_for
 from lopub.campaign.mechanisms.subset import SubsetChannel
 from lopub.campaign.mechanisms.unary import OptimizedChannel, SymmetricChannel
 from lopub.campaign.randomness import Randomness
-from lopub.campaign.report import mask_of, view_of
+from lopub.campaign.report import Report, mask_of, view_of
 from lopub.campaign.views import AllAttributes, Fill, Listed, Sample, ViewRule
-from lopub.client import client
-from lopub.client.client import Client
-from lopub.client.keeping import MemoryStore
+from lopub.client import noise as device
 from tiers import FULL
 
 SEED = 20_180_301
@@ -48,7 +47,9 @@ def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
 def encoded(campaign: Campaign, record: laws.Record, n: int) -> list[bytes]:
     """The client's path, from candidate numbers to wire bytes."""
     return [
-        client.randomized(campaign, record, slot=0, randomness=Randomness()).to_bytes()
+        device.randomized(
+            campaign, record, report_id=device.new_id(), slot=0, randomness=Randomness()
+        ).to_bytes()
         for _ in range(n)
     ]
 
@@ -335,23 +336,19 @@ def weights_forgotten(rule: Listed, sizes: Clique, randomness: Randomness) -> Cl
     return rule.sets[randomness.below(len(rule.sets))]
 
 
-def chosen_by_an_answer(
-    campaign: Campaign, candidates: laws.Record, *, slot: int, randomness: Randomness
-) -> object:
+def chosen_by_an_answer(campaign: Campaign, candidates: laws.Record, **drawn: Any) -> object:
     """Who answers 1 first, and got a view without that attribute, draws once more."""
-    report = RANDOMIZED(campaign, candidates, slot=slot, randomness=randomness)
+    report = RANDOMIZED(campaign, candidates, **drawn)
     if candidates[0] and 0 not in report.view(campaign):
-        return RANDOMIZED(campaign, candidates, slot=slot, randomness=randomness)
+        return RANDOMIZED(campaign, candidates, **drawn)
     return report
 
 
-def id_made_of_the_record(
-    campaign: Campaign, candidates: laws.Record, *, slot: int, randomness: Randomness
-) -> object:
+def id_made_of_the_record(campaign: Campaign, candidates: laws.Record, **drawn: Any) -> object:
     """One bit of the id is the first answer."""
-    report = RANDOMIZED(campaign, candidates, slot=slot, randomness=randomness)
+    report = RANDOMIZED(campaign, candidates, **drawn)
     first = report.id[0] & ~1 | candidates[0] & 1
-    return client.Report(**{**vars(report), "id": bytes([first]) + report.id[1:]})
+    return Report(**{**vars(report), "id": bytes([first]) + report.id[1:]})
 
 
 def the_same_bytes_for_every_report(randomness: Randomness, n_bytes: int) -> bytes:
@@ -360,7 +357,7 @@ def the_same_bytes_for_every_report(randomness: Randomness, n_bytes: int) -> byt
     return ONE_STREAM[start : start + n_bytes]
 
 
-RANDOMIZED = client.randomized
+RANDOMIZED = device.randomized
 ONE_STREAM = random.Random(SEED).randbytes(4096)
 
 MUTANTS: list[tuple[str, Patch, dict[str, object]]] = [
@@ -390,8 +387,8 @@ MUTANTS: list[tuple[str, Patch, dict[str, object]]] = [
     ("direct", (Fill, "draw", without_the_first_two_rule), {"view": FILLED, "jointly": True}),
     ("direct", (Listed, "draw", weights_forgotten), {"view": LISTED}),
     ("direct", (Randomness, "prefix", shuffled_with_all_places), {"view": Sample(2)}),
-    ("direct", (client, "randomized", chosen_by_an_answer), {"view": Sample(2)}),
-    ("direct", (client, "randomized", id_made_of_the_record), {}),
+    ("direct", (device, "randomized", chosen_by_an_answer), {"view": Sample(2)}),
+    ("direct", (device, "randomized", id_made_of_the_record), {}),
     ("bloom", (Randomness, "take", the_same_bytes_for_every_report), {}),
 ]
 
@@ -856,28 +853,7 @@ def test_no_byte_of_the_source_is_used_twice_or_skipped(sizes: list[int]) -> Non
         assert b"".join(randomness.take(size) for size in sizes) == stream[: sum(sizes)]
 
 
-def test_every_report_starts_a_stream_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes left over from one report would link it to the next."""
-    source, asked = random.Random(SEED), []
-    monkeypatch.setattr(os, "urandom", lambda n: asked.append(source.randbytes(n)) or asked[-1])
-    campaign = wished("direct", 2, 3, jointly=True)
-    people = [Client(campaign, store=MemoryStore(), respondent=str(i)) for i in range(5)]
-    reports = [person.encode({"a": "1", "b": "2"}) for person in people]
-    assert [report.id for report in reports] == [chunk[:16] for chunk in asked]
-
-
 # ---- nothing can be seeded
-
-
-def test_the_client_takes_no_seed_or_source() -> None:
-    assert list(inspect.signature(Client).parameters) == [
-        "campaign",
-        "epsilon_cap",
-        "lifetime_cap",
-        "store",
-        "respondent",
-    ]
-    assert list(inspect.signature(Client.encode).parameters) == ["self", "record"]
 
 
 def test_randomness_takes_no_seed_or_source() -> None:

@@ -5,10 +5,8 @@ so that a busy machine does not matter; there it may take a second, and takes ab
 """
 
 import json
-import re
 import subprocess
 import sys
-import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +18,20 @@ from lopub.campaign.budget import UNIT
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.canonical import LONGEST_FILE, MOST_OPENED
 from lopub.campaign.domain import Boolean, Categorical, Domain, IntegerRange
-from lopub.campaign.mechanisms import Bloom
+from lopub.campaign.mechanisms import Bloom, Direct
 from lopub.campaign.terms import Terms, Translation
-from lopub.campaign.texts import MOST_MARKS, SETTLED, check_text, normalize
+from lopub.campaign.texts import LONGEST_COMPOSED, check_text
 from lopub.campaign.views import AllAttributes, Listed, Sample
 from lopub.errors import CampaignError, DomainError
 from lopub.planning.request import CampaignRequest, make_campaign
+from lopub.questionnaire.draft import draft_from_file
 
 MOST_SECONDS = 1.0
 MOST_MEBIBYTES = 190
 ALWAYS = [
     "all_pairs_of_100_attributes_listed_separately",
     "wide_integers",
-    "alternating_marks",
+    "integers_of_thousands_of_digits",
     "a_condition_as_deep_as_json_may_be",
 ]
 LEGITIMATE = list(heavy.HEAVY)[: list(heavy.HEAVY).index("wide_integers")]
@@ -178,7 +177,7 @@ def test_signs_that_open_lists_and_objects_are_limited_in_texts_too(extra):
     data = campaign.canonical_bytes.replace(b'"consent":"{"', f'"consent":"{consent}"'.encode())
     if extra:
         with pytest.raises(
-            CampaignError, match=r"at most 262,144 of the signs \{ and \[, got 262,145"
+            CampaignError, match=r"at most 262,144 of the characters \{ and \[, got 262,145"
         ):
             Campaign.from_bytes(data)
     else:
@@ -187,75 +186,67 @@ def test_signs_that_open_lists_and_objects_are_limited_in_texts_too(extra):
 
 # ---- characters
 
-
-def test_what_is_normalized_is_assigned_in_every_version_from_14_on():
-    """So that its normal form never changes. The running Python has that version or a newer one, which has all that it had."""
-    everything = "".join(map(chr, range(0x110000)))
-    settled = [ord(found) for found in re.findall(f"[{SETTLED}]", everything)]
-    assert len(settled) == 14_165
-    assert not [code for code in settled if unicodedata.category(chr(code)) in ("Cn", "Cs", "Co")]
+FIELD = {"name": "x", "type": "string", "categories": ["cafe\u0301", "b"]}
 
 
-@every(["\U0001fae9", "\U00016d67\U00016d67", "e\u0897\u0378\u0301", "\U0001f6dc", "\U000323af"])
-def test_a_character_that_unicode_14_does_not_have_stands_for_itself(newer):
-    """Two of U+16D67 are one character from Unicode 16.0 on, and U+0897 is a mark then; no program may look at that."""
-    assert normalize(newer) == newer
-    assert Terms(name="t", title=newer).title == newer
-
-
-@every([0xFFFE, 0xFFFF, 0xFDD0, 0x1FFFF, 0x10FFFF])
-def test_a_code_point_that_is_no_character_is_refused(code):
-    with pytest.raises(
-        CampaignError, match=rf"a text contains U\+{code:04X}, which is not a character"
-    ):
-        normalize(chr(code))
-    with pytest.raises(
-        DomainError, match=rf"a value of attribute 'x': a text contains U\+{code:04X}"
-    ):
-        Categorical(name="x", values=("a", chr(code)))
-
-
-@every(["🫠", "東京", "é", "\ue000", "\U0010fffd", "क्षि", "ก็", "👩‍👩‍👧‍👦", "\u0301"])
-def test_what_people_write_is_taken(text):
-    assert normalize(text) == text
-
-
-@every(["\u0301", "\u0327", "\u05b0", "\u0903", "\u3099"])
-def test_runs_of_marks_are_limited(mark):
-    assert normalize("q" + mark * MOST_MARKS + "q" + mark * MOST_MARKS)
-    with pytest.raises(CampaignError, match="a text has more than 30 combining marks in a row"):
-        normalize("q" + mark * (MOST_MARKS + 1))
-
-
-def test_marks_that_are_not_normalized_may_be_many():
-    assert normalize("\u0f73" * 99) == "\u0f73" * 99
-
-
-def test_marks_of_two_texts_do_not_add_up_to_a_run():
-    values = ("q" + "\u0316" * MOST_MARKS, "\u0316" * MOST_MARKS)
-    assert Categorical(name="x", values=values).values == values
-
-
-def test_every_combining_class_belongs_to_a_mark():
-    """So that limited runs of marks limit what a normalizer has to sort."""
-    sorted_ones = [c for c in map(chr, range(0x110000)) if unicodedata.combining(c)]
-    assert {unicodedata.category(c)[0] for c in sorted_ones} == {"M"}
-
-
-def test_a_hostile_answer_is_refused():
-    attribute = Categorical(name="x", values=("a", "b"))
-    with pytest.raises(DomainError, match="attribute 'x' does not list this value"):
-        attribute.index("\u0301\u0323" * 1_000_000)
-
-
-def test_a_newline_before_a_mark_is_in_normal_form():
-    """In the file it is the letter n before the mark, and a program that looked at the file as a whole would compose the two."""
-    campaign = make_campaign(
-        booleans(2),
-        Terms(name="t", title="\n\u0303"),
-        CampaignRequest(epsilon=1, view=AllAttributes()),
+@every(
+    [
+        "e\u0301",
+        "\u00e9",
+        "\U0001fae9",
+        "\U00016d67\U00016d67",
+        "\ufffe",
+        "\u0378",
+        "q" + "\u0316" * 99,
+        "\n\u0303",
+    ]
+)
+def test_a_text_of_a_campaign_is_any_sequence_of_code_points(text):
+    """No program may look at normal forms: two of U+16D67 are one character from Unicode 16.0 on, and two before."""
+    domain = Domain((Categorical(name="x", values=("a", "b"), title=text),))
+    campaign = Campaign(
+        domain=domain,
+        mechanism=Direct({1: 2 * UNIT}),
+        view=AllAttributes(),
+        jointly=True,
+        terms=Terms(name="t", title=text, consent=text),
     )
-    assert Campaign.from_bytes(campaign.canonical_bytes).terms.title == "\n\u0303"
+    again = Campaign.from_bytes(campaign.canonical_bytes)
+    assert (again.terms.title, again.domain["x"].title) == (text, text)
+
+
+@every(["title", "salt", "value", "label", "language"])
+def test_half_a_surrogate_pair_is_refused_wherever_it_stands(place):
+    campaign = make_campaign(
+        Domain((Categorical(name="x", values=("a value", "b"), labels={"a value": "a label"}),)),
+        Terms(name="t", title="a title", language="aa-language"),
+        CampaignRequest(flip_probability="0.5"),
+    )
+    old = b'"salt":"0"' if place == "salt" else place.encode()
+    new = rb'"salt":"\ud800"' if place == "salt" else rb"\ud800"
+    assert old in campaign.canonical_bytes
+    with pytest.raises(CampaignError):
+        Campaign.from_bytes(campaign.canonical_bytes.replace(old, new))
+
+
+def test_what_is_typed_into_a_draft_is_in_normal_form(tmp_path):
+    draft = {"name": "t", "title": "cafe\u0301", "schema": {"fields": [FIELD]}}
+    (tmp_path / "draft.json").write_text(json.dumps(draft, ensure_ascii=False), encoding="utf-8")
+    domain, terms = draft_from_file(tmp_path / "draft.json")
+    assert (terms.title, domain.attributes[0].texts) == ("caf\u00e9", ("caf\u00e9", "b"))
+
+
+def test_a_domain_made_in_python_is_taken_as_it_is():
+    """So that a table of the same domain stays a table of the campaign's."""
+    domain = Domain((Categorical(name="x", values=("cafe\u0301", "b")),))
+    assert make_campaign(domain, Terms(name="t"), CampaignRequest(epsilon=1)).domain == domain
+
+
+def test_a_hostile_answer_is_refused_at_once():
+    attribute = Categorical(name="x", values=("a", "b"))
+    for n in (LONGEST_COMPOSED // 2, 1_000_000):
+        with pytest.raises(DomainError, match="attribute 'x' does not list this value"):
+            attribute.index("\u0301\u0323" * n)
 
 
 def test_an_overlong_text_is_refused_before_it_is_looked_into():

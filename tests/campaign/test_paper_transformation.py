@@ -21,11 +21,12 @@ from every import every
 from lopub import Categorical, IntegerRange
 from lopub.campaign.budget import UNIT
 from lopub.campaign.campaign import Campaign
-from lopub.campaign.mechanisms import bits_for, bloom, hashes_for
+from lopub.campaign.mechanisms import bloom
 from lopub.campaign.mechanisms.bloom import BloomChannel
 from lopub.campaign.randomness import Randomness
 from lopub.campaign.report import pack
 from lopub.campaign.views import AllAttributes
+from lopub.planning.makers import bits_for, hashes_for
 
 # ---- how long a filter, how many hashes
 

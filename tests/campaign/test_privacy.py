@@ -22,19 +22,7 @@ from hypothesis import strategies as st
 import laws
 from every import every
 from lopub.campaign import budget as exact
-from lopub.campaign.budget import (
-    UNIT,
-    change_units_for,
-    change_units_of,
-    decimal_up,
-    float_up,
-    log_up,
-    odds_for,
-    sampled_up,
-    share_decimal,
-    times_up,
-    total_up,
-)
+from lopub.campaign.budget import UNIT, decimal_up, float_up, log_up, times_up, total_up
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.mechanisms import (
     Bloom,
@@ -56,8 +44,15 @@ from lopub.campaign.mechanisms.subset import SubsetChannel
 from lopub.campaign.mechanisms.unary import OptimizedChannel, SymmetricChannel
 from lopub.campaign.terms import Terms
 from lopub.campaign.views import AllAttributes, Fill, Listed, Sample, ViewRule
-from lopub.client.randomizing import randomized
+from lopub.client.noise import randomized
 from lopub.errors import CampaignError
+from lopub.planning.budgets import (
+    change_units_for,
+    change_units_of,
+    odds_for,
+    sampled_up,
+    share_decimal,
+)
 from tiers import FULL
 
 SETTLED = settings(derandomize=True, deadline=None)
@@ -186,7 +181,7 @@ def report_law(campaign: Campaign, record: laws.Record) -> Law:
     """The exact law of (mask, payload) on the client's path."""
 
     def drawn(randomness: laws.Randomness) -> tuple[bytes, bytes]:
-        report = randomized(campaign, record, slot=0, randomness=randomness)
+        report = randomized(campaign, record, report_id=bytes(16), slot=0, randomness=randomness)
         return report.mask, report.payload
 
     return laws.distribution(drawn)

@@ -22,11 +22,10 @@ from lopub import (
     Terms,
     make_campaign,
 )
-from lopub.campaign.canonical import canonical_bytes, parse
+from lopub.bulk.view_laws import chance_of_order, chance_of_set, view_law
 from lopub.campaign.condition import Both, Comparison, Condition, Either, Not, condition_from_json
 from lopub.campaign.domain import NOT_APPLICABLE, TickList
 from lopub.campaign.fields import domain_of
-from lopub.campaign.views.walk import chance_of, chance_of_order
 
 WORKS = Comparison("job", "equals", (True,))
 JOB = Boolean(name="job")
@@ -273,26 +272,12 @@ def test_a_category_must_not_read_as_not_applicable_where_that_is_a_candidate():
 # ---- campaigns
 
 
-def test_a_campaign_with_rules_is_of_format_2_and_comes_back_as_it_was():
+def test_a_campaign_with_rules_comes_back_as_it_was():
     campaign = campaign_of()
     written = json.loads(campaign.canonical_bytes)
-    assert written["format"] == 2
     assert Campaign.from_bytes(campaign.canonical_bytes) == campaign
     assert written["schema"]["fields"][1]["onlyIf"] == {"field": "job", "equals": True}
     assert written["schema"]["fields"][3]["constraints"] == {"required": False, "maxLength": 2}
-
-
-def test_a_campaign_without_rules_stays_format_1():
-    assert json.loads(campaign_of(Domain((JOB, Boolean(name="b")))).canonical_bytes)["format"] == 1
-
-
-@every([(1, EVERYTHING), (2, Domain((JOB, Boolean(name="b"))))])
-def test_a_campaign_of_another_format_than_its_questions_need_is_refused(number, domain):
-    spoilt = parse(campaign_of(domain).canonical_bytes) | {"format": number}  # type: ignore[operator]
-    with pytest.raises(
-        CampaignError, match=f"format must be {3 - number} for these questions, got {number}"
-    ):
-        Campaign.from_bytes(canonical_bytes(spoilt))
 
 
 def test_every_answered_question_has_the_same_report_length_whether_it_applies_or_not():
@@ -323,11 +308,8 @@ def test_an_attributes_epsilon_counts_what_follows_from_it():
 
 def view_chances(n_ordinary: int, n_options: int, k: int) -> dict[tuple[int, ...], float]:
     sizes = (2,) * (n_ordinary + n_options)
-    found = (
-        Sample(k)
-        .with_lists((tuple(range(n_ordinary, n_ordinary + n_options)),))
-        .chances(sizes, 10**6)
-    )
+    rule = Sample(k).with_lists((tuple(range(n_ordinary, n_ordinary + n_options)),))
+    found = view_law(rule).chances(sizes, 10**6)
     assert found is not None
     return found
 
@@ -349,7 +331,7 @@ def test_the_chance_of_a_view_is_that_of_all_its_orders():
     lists = ((1, 2, 3),)
     assert chance_of_order((0, 2), 4, lists) == pytest.approx(1 / 2 * 1 / 3)
     assert chance_of_order((1, 2), 4, lists) == pytest.approx(1 / 2 * 1 / 3 * 1 / 2 * 1 / 2)
-    assert chance_of((1, 2), 4, lists) == pytest.approx(1 / 12)
+    assert chance_of_set((1, 2), 4, lists) == pytest.approx(1 / 12)
 
 
 def test_every_pair_of_answers_has_a_record():

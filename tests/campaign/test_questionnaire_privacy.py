@@ -46,7 +46,7 @@ from lopub.campaign.mechanisms.unary import OptimizedChannel, SymmetricChannel
 from lopub.campaign.randomness import Randomness
 from lopub.campaign.report import mask_of, pack
 from lopub.campaign.views import AllAttributes, Fill, Listed, ViewRule
-from lopub.client.randomizing import cell, randomized
+from lopub.client.noise import cell, randomized
 from lopub.errors import CodesCollide
 from tiers import FULL
 
@@ -307,7 +307,7 @@ def chance_of_order(order: Sequence[int], left: list[set[int]]) -> Fraction:
 
 
 def ours(campaign: Campaign, record: Sequence[int], randomness: Randomness) -> Wire:
-    report = randomized(campaign, record, slot=0, randomness=randomness)
+    report = randomized(campaign, record, report_id=bytes(16), slot=0, randomness=randomness)
     return report.mask, report.payload
 
 

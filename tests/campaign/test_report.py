@@ -290,7 +290,7 @@ def test_the_twin_is_base64url_without_padding():
         ({"payload": "Äg"}, "member payload of the JSON twin must be base64url without padding"),
         (
             {"more": 1},
-            "the JSON twin must be an object with the members campaign, id, payload, slot, version, view",
+            "the JSON twin must be an object with the members campaign, id, payload, slot, version, and view where there is one",
         ),
     ]
 )

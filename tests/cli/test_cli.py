@@ -61,7 +61,7 @@ def test_show_as_json_can_be_read_by_programs(campaign: Path):
 def test_show_tells_on_which_terms_people_are_asked(tmp_path: Path):
     fields = [{"name": "a", "type": "boolean"}]
     terms = {
-        "consent": "Only noise is sent.",
+        "consent": "A randomized version is sent.",
         "retention_days": 90,
         "licence": "CC-BY-4.0",
         "translations": {"de": {}},
@@ -83,7 +83,7 @@ def test_show_tells_on_which_terms_people_are_asked(tmp_path: Path):
         for name in ("told", "silent")
     )
     for words in (
-        "Only noise is sent.",
+        "A randomized version is sent.",
         "2026-12-01 to 2026-12-31",
         "deleted 90 days after the close",
         "CC-BY-4.0",
@@ -154,7 +154,7 @@ def test_check_refuses_a_file_that_was_changed_after_its_id_was_taken(campaign: 
 
 def test_check_refuses_a_file_that_an_editor_made_pretty(campaign: Path):
     campaign.write_text(json.dumps(json.loads(campaign.read_text()), indent=1))
-    assert "not canonical" in refused(lopub("campaign", "check", str(campaign)))
+    assert "not spelt as a campaign is" in refused(lopub("campaign", "check", str(campaign)))
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import questionnaires
 from lopub import CampaignRequest, Terms, Translation, make_campaign
-from lopub.campaign.wording import Wording
 from lopub.cli.send import all_answers, answer_shown, print_questions
+from lopub.pages.wording import Wording
 
 
 def lopub(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -99,7 +99,7 @@ def test_send_makes_a_report_wherever_one_is_due_and_says_so_where_none_is(mode,
         if told[-1]:
             day = OPENS + timedelta(days=7 * number)
             assert (
-                f"Sent: the collector has the noisy report of the round from {day}, and counts it once"
+                f"Sent: the collector has the randomized report of the round from {day}, and counts it once"
                 in result.stdout
             )
     assert sum(told) == 2
@@ -123,13 +123,15 @@ def test_a_day_on_which_nothing_is_due_is_a_good_day_for_programs_too(clock, tmp
     )
     first = json.loads(done(lopub(*words, given=RECORD)).stdout)
     again = json.loads(done(lopub(*words, given=RECORD)).stdout)
-    assert (first["sent"], first["n_attempts"], first["nothing_due"]) == (["2026-11-02"], 1, None)
+    assert (first["sent"], first["outcome"], first["nothing_due"]) == (["2026-11-02"], "sent", None)
     nothing = "Nothing is due today: the next round of this device begins on 2026-11-09."
-    assert (again["sent"], again["n_attempts"], again["nothing_due"]) == ([], 0, nothing)
+    assert (again["sent"], again["outcome"], again["nothing_due"]) == ([], None, nothing)
     assert first.keys() == again.keys() and len(sent(collector)) == 1
 
 
-def test_a_report_that_another_program_sent_meanwhile_is_told_so(clock, tmp_path, monkeypatch):
+def test_a_report_that_another_program_sent_meanwhile_is_not_sent_again(
+    clock, tmp_path, monkeypatch
+):
     """It was due when this run began; the other one has made and sent it while this one read its record."""
     collector = Collector(campaign_of("sampled", take_part=3))
     words = ("send", collector.url, "-", "--yes", "--allow-plain-http", "--store", tmp_path)
@@ -144,10 +146,7 @@ def test_a_report_that_another_program_sent_meanwhile_is_told_so(clock, tmp_path
         return real(*arguments, **options)
 
     monkeypatch.setattr(send, "read_record", overtaken)
-    assert (
-        "Another program has sent the noisy report meanwhile"
-        in done(lopub(*words, given=RECORD)).stdout
-    )
+    assert "Sent: the collector has the randomized" in done(lopub(*words, given=RECORD)).stdout
     assert len(sent(collector)) == 1
 
 
@@ -187,7 +186,7 @@ def test_a_report_that_could_not_be_sent_goes_out_with_that_of_the_next_round(cl
     told = done(lopub(*words, given=RECORD)).stdout
     assert "Sent, because it was waiting: what was made in the round from 2026-11-02." in told
     assert (
-        "Sent: the collector has the noisy report of the round from 2026-11-09, and counts it once"
+        "Sent: the collector has the randomized report of the round from 2026-11-09, and counts it once"
         in told
     )
     assert [report.slot for report in sent_at_least_once(collector)] == [

@@ -1,6 +1,5 @@
 """`lopub send` and `lopub withdraw` as a person meets them, with a real server on the loopback interface."""
 
-import hashlib
 import json
 import math
 import os
@@ -31,13 +30,12 @@ from lopub import (
     EpsilonTooHigh,
     FileStore,
     IntegerRange,
-    MemoryStore,
     Report,
     Terms,
     make_campaign,
 )
-from lopub.campaign.report import unframed
-from lopub.campaign.wording import Wording
+from lopub.campaign.report import base64url, unframed
+from lopub.campaign.schedule import day_of
 from lopub.cli.send import (
     agree,
     all_answers,
@@ -47,6 +45,7 @@ from lopub.cli.send import (
     print_questions,
     send,
 )
+from lopub.pages.wording import Wording
 
 SENTINEL = "Kaluza-Klein-7f3a9c"
 DOMAIN = Domain(
@@ -132,12 +131,6 @@ def refused(result: subprocess.CompletedProcess[str]) -> str:
     return result.stderr
 
 
-def files(directory: Path) -> list[Path]:
-    """Reports, and whatever should not be there."""
-    own = {"salt", "lock", "spent.json"}
-    return sorted(path for path in directory.rglob("*") if path.is_file() and path.name not in own)
-
-
 def test_a_record_is_shown_what_it_is_for_and_its_noisy_report_sent(collector, record, tmp_path):
     result = in_a_process(
         "send", collector.url, record, "--yes", env=os.environ | {"HOME": str(tmp_path)}
@@ -153,9 +146,8 @@ def test_a_record_is_shown_what_it_is_for_and_its_noisy_report_sent(collector, r
     assert "deleted 30 days after the close; nothing is shown of fewer than 50" in result.stdout
     assert "counts it once" in result.stdout and "does not tell" in result.stdout
     (data,) = collector.reports
-    assert (
-        Report.from_bytes(data, CAMPAIGN).to_bytes() == files(tmp_path / ".lopub")[0].read_bytes()
-    )
+    (report,) = Client(CAMPAIGN, store=FileStore(tmp_path / ".lopub")).sent()
+    assert report.to_bytes() == data
 
 
 def test_a_campaigns_words_reach_the_terminal_without_control_characters(
@@ -165,11 +157,40 @@ def test_a_campaigns_words_reach_the_terminal_without_control_characters(
     assert "\x1b" not in shown and "Cities [bold]and�[2J[/bold] children" in shown
 
 
-def test_sending_again_sends_the_same_bytes_without_a_record(collector, record, tmp_path):
-    lopub("send", collector.url, record, "--yes", HOME=tmp_path)
+def test_a_report_that_waits_goes_out_as_the_same_bytes_without_a_record(
+    collector, record, tmp_path
+):
+    verdict, collector.verdict = collector.verdict, {}  # which says nothing
+    words = ("--patience", "0.3")
+    result = lopub("send", collector.url, record, "--yes", *words, HOME=tmp_path)
+    assert "the report is kept, and goes out when this is run again: " in refused(result)
+    collector.verdict = verdict
     again = lopub("send", collector.url, HOME=tmp_path)
-    assert again.returncode == 0 and "made here before" in again.stdout
-    assert len(collector.reports) == 2 and len(set(collector.reports)) == 1
+    assert again.returncode == 0, again.stderr
+    assert "Sent, because it was waiting: the report that was made before." in again.stdout
+    assert len(collector.reports) >= 2 and len(set(collector.reports)) == 1
+    n = len(collector.reports)
+    third = lopub("send", collector.url, record, "--yes", HOME=tmp_path)
+    assert "Nothing is due: the collector has the report of this device, and no" in third.stdout
+    assert (third.returncode, len(collector.reports)) == (0, n)
+
+
+def test_nothing_of_a_report_is_shown_before_the_collector_has_it(collector, record, tmp_path):
+    """Whoever sees it first, and sends only what does not name the truth, tells the truth by not sending."""
+    verdict, collector.verdict = collector.verdict, {}
+    words = ("--patience", "0.3", "--show")
+    result = lopub("send", collector.url, record, "--yes", *words, HOME=tmp_path)
+    assert "Nothing is shown: a report is shown only once a collector has it." in result.stdout
+    report = Report.from_bytes(collector.reports[0], CAMPAIGN)
+    for part in (base64url(report.id), base64url(report.payload) + '"', report.payload.hex()):
+        assert part not in result.stdout + result.stderr
+    collector.verdict = verdict
+    shown = lopub("send", collector.url, "--show", HOME=tmp_path).stdout
+    sentence, _, twin = shown.partition("Whoever decides by it whether to withdraw it")[
+        2
+    ].partition("\n")
+    assert "can reveal the true answers completely" in sentence and twin.strip() == report.to_json()
+    assert report.to_json() not in lopub("send", collector.url, HOME=tmp_path).stdout
 
 
 def test_json_is_all_that_is_printed_where_it_is_asked_for(collector, record, tmp_path):
@@ -187,14 +208,13 @@ def test_json_is_all_that_is_printed_where_it_is_asked_for(collector, record, tm
         "campaign": CAMPAIGN.id,
         "epsilon": CAMPAIGN.epsilon,
         "lifetime_epsilon": CAMPAIGN.epsilon,
-        "made_before": False,
-        "n_attempts": 1,
         "spent": CAMPAIGN.epsilon,
         "rounds": [],
-        "sent": [],
+        "sent": [str(day_of(Report.from_bytes(collector.reports[0], CAMPAIGN).slot))],
         "nothing_due": None,
+        "outcome": "sent",
     }
-    assert len(files(tmp_path / "kept")) == 1
+    assert sorted(os.listdir(tmp_path / "kept")) == ["store.db", "store.db-journal"]
 
 
 def test_answers_can_come_from_standard_input(collector, tmp_path):
@@ -207,7 +227,7 @@ def test_answers_can_come_from_standard_input(collector, tmp_path):
 def test_nothing_is_made_where_nobody_agreed(collector, record, tmp_path, options):
     result = lopub("send", collector.url, record, *options, HOME=tmp_path)
     assert result.returncode == 2 and "add --yes" in result.stderr
-    assert collector.reports == [] and files(tmp_path) == [record]
+    assert collector.reports == [] and list(tmp_path.iterdir()) == [record]
 
 
 def test_a_campaign_above_the_cap_is_refused_before_anything_is_made(collector, record, tmp_path):
@@ -215,7 +235,7 @@ def test_a_campaign_above_the_cap_is_refused_before_anything_is_made(collector, 
         lopub("send", collector.url, record, "--yes", "--epsilon-cap", "1.5", HOME=tmp_path)
     )
     assert "epsilon 2.000000; this app allows 1.5" in told
-    assert collector.reports == [] and files(tmp_path) == [record]
+    assert collector.reports == [] and list(tmp_path.iterdir()) == [record]
 
 
 @pytest.mark.parametrize(
@@ -266,13 +286,14 @@ def test_a_refused_report_exits_with_1(collector, record, tmp_path):
 
 
 def test_a_collector_that_is_away_is_told_and_the_report_stays_kept(collector, record, tmp_path):
-    lopub("send", collector.url, record, "--yes", HOME=tmp_path)
+    collector.verdict = {}
+    lopub("send", collector.url, record, "--yes", "--patience", "0.3", HOME=tmp_path)
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         away = f"http://127.0.0.1:{nobody.getsockname()[1]}/campaigns/{CAMPAIGN.id}"
         result = lopub("send", away, "--patience", "0.3", HOME=tmp_path)
     assert "try again later" in refused(result)
-    assert len(files(tmp_path / ".lopub")) == 1
+    assert len(Client(CAMPAIGN, store=FileStore(tmp_path / ".lopub")).waiting()) == 1
 
 
 def test_withdrawing_tells_the_id_of_the_kept_report(collector, record, tmp_path):
@@ -291,9 +312,7 @@ def test_what_was_withdrawn_is_not_sent_again(collector, record, tmp_path):
     lopub("withdraw", collector.url, HOME=tmp_path)
     result = lopub("send", collector.url, record, "--yes", HOME=tmp_path)
     assert (result.returncode, len(collector.bodies["reports"])) == (0, 1)
-    assert (
-        result.stdout == "Nothing is sent: the report was withdrawn, and no second one is made.\n"
-    )
+    assert result.stdout == "Nothing is due: the report was withdrawn, and no second one is made.\n"
 
 
 def test_withdrawing_what_was_never_made_is_refused(collector, tmp_path):
@@ -327,10 +346,12 @@ def test_a_person_at_a_terminal_is_asked(collector, record, tmp_path, said, code
     os.close(ours)
     os.close(theirs)
     assert result.returncode == code, result.stderr
-    assert "Randomize these answers here, and send the noisy report?" in result.stderr
+    assert (
+        "Randomize these answers here, and send the report? It is not shown before" in result.stderr
+    )
     assert ("nothing was made, nothing was sent" in result.stderr) == (n_sent == 0)
     assert len(collector.reports) == n_sent
-    assert len(files(tmp_path)) == 1 + n_sent
+    assert (tmp_path / ".lopub").exists() == bool(n_sent)
 
 
 # ---- what a person sees
@@ -552,24 +573,23 @@ def test_what_a_store_has_spent_is_shown_and_capped(tmp_path, record, capsys):
             "This store has spent epsilon 2.000 of yours so far, 4.000 after this.\n"
             in capsys.readouterr().out
         )
-        send(served.url, store=tmp_path / "kept", agreed=True)
-        assert "This store has spent epsilon 4.000 of yours so far.\n" in capsys.readouterr().out
 
 
-def test_older_reports_are_counted_when_they_are_sent_again(tmp_path, capsys):
-    (tmp_path / "kept").mkdir()
-    report = (
-        Client(CAMPAIGN, store=MemoryStore()).encode({"city": "Oslo", "children": 1}).to_bytes()
-    )
-    (tmp_path / "kept" / f"{CAMPAIGN.id}-{hashlib.sha256(b'self').hexdigest()[:32]}").write_bytes(
-        report
-    )
-    with collecting(CAMPAIGN) as served:
-        send(served.url, store=tmp_path / "kept", agreed=True)
-        assert (
-            "Older reports whose epsilon is not known and not in that sum: 1."
-            in capsys.readouterr().out
-        )
-        send(served.url, store=tmp_path / "kept", agreed=True)
-        assert "This store has spent epsilon 2.000 of yours so far.\n" in capsys.readouterr().out
-        assert served.reports == [report, report]
+# ---- everything that is kept
+
+
+def test_everything_that_a_device_keeps_is_deleted_where_that_is_agreed_to(
+    collector, record, tmp_path
+):
+    lopub("send", collector.url, record, "--yes", HOME=tmp_path)
+    lopub("send", collector.url, record, "--yes", "--respondent", "ada", HOME=tmp_path)
+    unasked = lopub("forget", HOME=tmp_path)
+    assert unasked.returncode == 2 and "add --yes to delete everything" in unasked.stderr
+    store = FileStore(tmp_path / ".lopub")
+    assert Client(CAMPAIGN, store=store, respondent="ada").spent() == CAMPAIGN.loss
+    done = lopub("forget", "--yes", HOME=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("Deleted: 2 reports, and all totals.")
+    assert "sends a second, independent report" in done.stdout
+    for name in ("self", "ada"):
+        assert Client(CAMPAIGN, store=store, respondent=name).spent() == 0
+    assert json.loads(lopub("forget", "--yes", "--json", HOME=tmp_path).stdout) == {"deleted": 0}

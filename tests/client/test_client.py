@@ -1,18 +1,16 @@
 """One report per respondent and campaign, ever; nothing half-written; no answer in any file or message."""
 
-import errno
-import os
-import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from threading import Barrier
 
 import pytest
+from store_files import asked, bytes_of, reports_in
 
 from every import every
 from lopub import (
@@ -42,7 +40,8 @@ from lopub.campaign.canonical import Json, Members
 from lopub.campaign.mechanisms import Block, Channel, Law, Mechanism, n_cells
 from lopub.campaign.randomness import Randomness
 from lopub.client.client import today
-from lopub.client.randomizing import cell, randomized
+from lopub.client.noise import cell, new_id, randomized
+from lopub.client.rows import Rows
 
 SENTINEL = "Kaluza-Klein-7f3a9c"
 DOMAIN = Domain(
@@ -64,17 +63,19 @@ SCHEDULED = make_campaign(
 MAY_1, MAY_31 = 20_574, 20_604
 
 
-class Overtaken:
-    """A store whose file was written by another process between looking and keeping."""
+class Overtaken(MemoryStore):
+    """A store into which another process writes just before this one does."""
 
-    def __init__(self, first: bytes) -> None:
-        self._first = first
+    def __init__(self, overtake: Callable[[], object]) -> None:
+        super().__init__()
+        self._overtake = overtake
 
-    def kept(self, key: str) -> bytes | None:
-        return None
-
-    def keep(self, key: str, report: bytes) -> bytes:
-        return self._first
+    @contextmanager
+    def writing(self) -> Iterator[Rows]:
+        overtake, self._overtake = self._overtake, lambda: None
+        overtake()
+        with super().writing() as rows:
+            yield rows
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -89,12 +90,6 @@ def on_day(monkeypatch: pytest.MonkeyPatch, slot: int, second: float = 0.0) -> N
     monkeypatch.setattr("time.time", lambda: slot * 86_400 + second)
 
 
-def files(directory: Path) -> list[Path]:
-    """Everything but what a store needs for itself: reports, then, and whatever should not be there."""
-    own = {"salt", "lock", "spent.json"}
-    return sorted(path for path in directory.rglob("*") if path.is_file() and path.name not in own)
-
-
 # ---- one report
 
 
@@ -105,7 +100,7 @@ def test_a_report_is_well_formed_for_its_campaign():
 
 def test_a_report_is_kept_before_it_is_handed_out(tmp_path):
     report = Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
-    assert [path.read_bytes() for path in files(tmp_path)] == [report.to_bytes()]
+    assert reports_in(tmp_path) == [report.to_bytes()]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +122,7 @@ def test_two_fresh_respondents_get_different_ids(tmp_path):
         Client(CAMPAIGN, store=store, respondent=name).encode(RECORD).id
         for name in ("ada", "bob", "self")
     }
-    assert len(ids) == len(files(tmp_path)) == 3
+    assert len(ids) == len(reports_in(tmp_path)) == 3
 
 
 def test_another_campaign_has_a_report_of_its_own(tmp_path):
@@ -138,25 +133,13 @@ def test_another_campaign_has_a_report_of_its_own(tmp_path):
         Client(other, store=store).encode(RECORD),
     )
     assert (one.campaign, two.campaign) == (CAMPAIGN.prefix, other.prefix)
-    assert len(files(tmp_path)) == 2
+    assert len(reports_in(tmp_path)) == 2
 
 
 def test_the_report_of_a_faster_process_is_the_one_that_counts():
-    first = Client(CAMPAIGN, store=MemoryStore()).encode(OTHER)
-    assert Client(CAMPAIGN, store=Overtaken(first.to_bytes())).encode(RECORD) == first
-
-
-def test_the_file_of_a_faster_process_is_the_one_that_counts(tmp_path, monkeypatch):
-    first = Client(CAMPAIGN, store=MemoryStore()).encode(OTHER).to_bytes()
-    link = os.link
-
-    def late(source: Path, target: Path) -> None:
-        Path(target).write_bytes(first)
-        link(source, target)
-
-    monkeypatch.setattr("os.link", late)
-    assert Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD).to_bytes() == first
-    assert [path.read_bytes() for path in files(tmp_path)] == [first]
+    made = []
+    store = Overtaken(lambda: made.append(Client(CAMPAIGN, store=store).encode(OTHER)))
+    assert [Client(CAMPAIGN, store=store).encode(RECORD)] == made
 
 
 def test_clients_that_start_together_hand_out_one_report(tmp_path):
@@ -170,12 +153,7 @@ def test_clients_that_start_together_hand_out_one_report(tmp_path):
 
     with ThreadPoolExecutor(n_clients) as pool:
         reports = set(pool.map(encode, range(n_clients)))
-    assert [path.read_bytes() for path in files(tmp_path)] == list(reports)
-
-
-def test_a_memory_store_keeps_the_first_report():
-    store = MemoryStore()
-    assert store.keep("k", b"one") == store.keep("k", b"two") == store.kept("k") == b"one"
+    assert reports_in(tmp_path / "store") == list(reports)
 
 
 # ---- where it is kept
@@ -183,36 +161,22 @@ def test_a_memory_store_keeps_the_first_report():
 
 def test_reports_are_kept_under_the_home_directory_unless_told(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    Client(CAMPAIGN).encode(RECORD)
-    (path,) = files(tmp_path)
-    assert path.parent == tmp_path / ".lopub" / "reports"
-
-
-def test_a_kept_report_can_be_read_by_its_owner_alone(tmp_path):
-    umask = os.umask(0)
-    try:
-        Client(CAMPAIGN, store=FileStore(tmp_path / "store")).encode(RECORD)
-    finally:
-        os.umask(umask)
-    (path,) = files(tmp_path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    made = Client(CAMPAIGN).encode(RECORD)
+    assert reports_in(tmp_path / ".lopub") == [made.to_bytes()]
 
 
 def test_no_answer_and_no_respondent_is_in_any_file_or_name(tmp_path):
-    Client(CAMPAIGN, store=FileStore(tmp_path / "store"), respondent="Ada Lovelace").encode(RECORD)
-    for path in tmp_path.rglob("*"):
-        assert SENTINEL not in path.name and "Ada" not in path.name
-    for path in files(tmp_path):
-        assert SENTINEL.encode() not in path.read_bytes() and b"Ada" not in path.read_bytes()
+    store = FileStore(tmp_path / "store")
+    Client(CAMPAIGN, store=store, respondent="Ada Lovelace").encode(RECORD)
+    names = "".join(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
+    for secret in (SENTINEL, "Ada", "Lovelace", "smoker", CAMPAIGN.id, "survey"):
+        assert secret not in names and secret.encode() not in bytes_of(tmp_path)
 
 
-def test_a_kept_file_is_exactly_as_long_as_the_report_must_be(tmp_path):
+def test_a_kept_report_is_exactly_as_long_as_the_report_must_be(tmp_path):
     report = Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
-    (path,) = files(tmp_path)
-    assert path.stat().st_size == 29 + CAMPAIGN.mask_bytes + CAMPAIGN.payload_bytes(
-        report.view(CAMPAIGN)
-    )
+    (kept,) = reports_in(tmp_path)
+    assert len(kept) == 29 + CAMPAIGN.mask_bytes + CAMPAIGN.payload_bytes(report.view(CAMPAIGN))
 
 
 def test_a_refused_record_leaves_nothing_behind(tmp_path):
@@ -222,52 +186,36 @@ def test_a_refused_record_leaves_nothing_behind(tmp_path):
 
 
 def test_a_store_whose_directory_is_a_file_is_told(tmp_path):
-    (tmp_path / "store").write_bytes(b"")
-    with pytest.raises(StoreError, match=r"the store .*/store is not a directory"):
-        Client(CAMPAIGN, store=FileStore(tmp_path / "store")).encode(RECORD)
-
-
-def test_a_store_that_cannot_be_made_is_told(tmp_path, monkeypatch):
     (tmp_path / "file").write_bytes(b"")
-    store = FileStore(tmp_path / "file" / "store")
-    monkeypatch.setattr(store, "kept", lambda key: None)
-    with pytest.raises(StoreError, match=r"cannot write the store .*/file/store: Not a directory"):
-        Client(CAMPAIGN, store=store).encode(RECORD)
-
-
-@pytest.mark.parametrize("call", ["os.open", "os.fsync", "pathlib.Path.write_bytes"])
-def test_a_full_disk_is_told_and_nothing_is_half_written(tmp_path, monkeypatch, call):
-    def full(*arguments: object) -> int:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(call, full)
-    with pytest.raises(StoreError, match=r"cannot write .*: No space left on device") as refusal:
-        Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
-    monkeypatch.undo()
-    assert files(tmp_path) == []
-    assert all(SENTINEL not in repr(link) for link in chain(refusal.value))
+    for directory in (tmp_path / "file", tmp_path / "file" / "store"):
+        message = r"cannot (read|write) the store .*/file.*: (Not a directory|File exists)"
+        with pytest.raises(StoreError, match=message):
+            Client(CAMPAIGN, store=FileStore(directory)).encode(RECORD)
 
 
 @pytest.mark.parametrize(
-    ("damage", "reason"),
+    "damage",
     [
-        (lambda data: b"", "length"),
-        (lambda data: data[:-1], "length"),
-        (lambda data: data + b"\0", "length"),
-        (lambda data: b"\2" + data[1:], "version"),
-        (lambda data: data[:1] + bytes(8) + data[9:], "campaign"),
-        (lambda data: data[:29] + b"\0" + data[30:], "view"),
+        lambda data: b"",
+        lambda data: data[:-1],
+        lambda data: data + b"\0",
+        lambda data: b"\2" + data[1:],
+        lambda data: data[:1] + bytes(8) + data[9:],
+        lambda data: data[:29] + b"\0" + data[30:],
+        lambda data: "text",
+        lambda data: 7,
     ],
-    ids=["empty", "cut", "longer", "version", "campaign", "view"],
+    ids=["empty", "cut", "longer", "version", "campaign", "view", "text", "number"],
 )
-def test_a_damaged_report_is_told_and_not_made_anew(tmp_path, damage, reason):
-    Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
-    (path,) = files(tmp_path)
-    path.write_bytes(damaged := damage(path.read_bytes()))
-    message = rf"the kept report {path} is damaged \({reason}\); restore it, or delete it if it was never sent"
-    with pytest.raises(StoreError, match=message):
-        Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
-    assert path.read_bytes() == damaged
+def test_a_damaged_report_is_told_and_not_made_anew(tmp_path, damage):
+    made = Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
+    damaged = damage(made.to_bytes())
+    asked(tmp_path, "UPDATE reports SET report = ?", damaged)
+    client = Client(CAMPAIGN, store=FileStore(tmp_path))
+    for ask in (client.kept, client.due, lambda: client.encode(RECORD)):
+        with pytest.raises(StoreError, match=r"restore it from a backup, because .* would"):
+            ask()
+    assert reports_in(tmp_path) == [damaged]
 
 
 # ---- what is refused, and how
@@ -316,7 +264,7 @@ def test_a_day_outside_the_schedule_is_refused(tmp_path, monkeypatch, slot):
     message = f"campaign 'may' takes reports from 2026-05-01 to 2026-05-31; today is {day}"
     with pytest.raises(CampaignError, match=message):
         Client(SCHEDULED, store=FileStore(tmp_path)).encode(RECORD)
-    assert files(tmp_path) == []
+    assert reports_in(tmp_path) == []
 
 
 @pytest.mark.parametrize(("slot", "second"), [(MAY_1, 0), (MAY_31, 86_399.9)])
@@ -428,7 +376,9 @@ def test_a_report_holds_its_blocks_in_domain_order(jointly):
     )
     candidates = DOMAIN.indices(OTHER)
     for _ in range(20):
-        report = randomized(campaign, candidates, slot=1, randomness=Randomness())
+        report = randomized(
+            campaign, candidates, report_id=new_id(), slot=1, randomness=Randomness()
+        )
         view = report.view(campaign)
         pairs = zip(campaign.channels(view), report.outputs(campaign), strict=True)
         expected = (
@@ -533,7 +483,7 @@ def test_a_new_mechanism_that_cannot_be_wished_for_is_refused(noisy):
 def test_noise_for_another_number_of_blocks_is_refused():
     domain = Domain((Boolean(name="a"), Boolean(name="b")))
     with pytest.raises(
-        CampaignError, match="mechanism 'unary' says no noise for a report of 2 blocks"
+        CampaignError, match="mechanism 'unary' has no noise for a report of 2 blocks"
     ):
         Campaign(
             domain=domain,

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from store_files import reports_in
+
 import lopub
 
 SOURCE = Path(lopub.__file__).parent.parent
@@ -81,8 +83,20 @@ def loaded(folder: Path, reports: list[dict[str, Any]]) -> str:
 
 def test_a_client_keeps_its_report_without_any_package(tmp_path):
     told = isolated(MAKE, str(tmp_path))
-    (kept,) = (path for path in (tmp_path / "store").iterdir() if len(path.name) == 64)
-    assert kept.stat().st_size == told["length"]
+    (kept,) = reports_in(tmp_path / "store")
+    assert len(kept) == told["length"]
+
+
+def test_all_names_can_be_imported_where_the_client_alone_is_installed():
+    """`from lopub import *` wanted NumPy, and brought nothing; what needs more still says what to install."""
+    code = (
+        "import sys; sys.path.append(sys.argv[1]); from lopub import *; import lopub;"
+        " print(Client, FileStore, MemoryStore, ContributionOutcome, Domain, Reason, fetch_campaign);"
+        " assert 'publish' not in globals() and 'publish' in dir(lopub)"
+    )
+    command = [sys.executable, "-I", "-S", "-W", "error", "-c", code, str(SOURCE)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_client_loads_no_part_of_lopub_that_it_does_not_need(tmp_path):

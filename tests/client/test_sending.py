@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,7 +33,6 @@ from lopub import (
     DomainError,
     FileStore,
     MemoryStore,
-    Patience,
     Reason,
     ReportRejected,
     StoreError,
@@ -44,8 +42,10 @@ from lopub import (
     make_campaign,
 )
 from lopub.campaign.report import framed
-from lopub.client.keeping import NO_TIME
-from lopub.client.sending import Address
+from lopub.client import sending
+from lopub.client.address import Address
+from lopub.client.rows import Fate
+from lopub.client.sending import wait_after
 
 SENTINEL = "Kaluza-Klein-7f3a9c"
 DOMAIN = Domain(
@@ -53,13 +53,13 @@ DOMAIN = Domain(
 )
 RECORD = {"city": SENTINEL, "smoker": True}
 CAMPAIGN = make_campaign(DOMAIN, Terms(name="survey"), CampaignRequest(epsilon=2))
-QUICK = Patience(seconds=60, attempt=60, first_wait=0.001, longest_wait=0.01)
-"""Short waits, and time for an attempt that no load of the machine uses up: how many there are is the peer's doing alone."""
-HASTY = Patience(seconds=60, attempt=0.5, first_wait=0.001, longest_wait=0.01)
+QUICK = {"patience": 60, "timeout": 60}
+"""Time for an attempt that no load of the machine uses up: how many there are is the peer's doing alone."""
+HASTY = {"patience": 60, "timeout": 0.5}
 """Attempts that end although the peer holds them; one that a loaded machine ends is one more."""
-BRIEF = Patience(seconds=0.4, attempt=0.2, first_wait=0.001, longest_wait=0.02)
-ONCE = Patience(seconds=10, attempt=10, first_wait=1e12, longest_wait=1e12)
-"""One attempt with time enough; the last of many may have none left to find out what is wrong."""
+BRIEF = {"patience": 0.4, "timeout": 0.2}
+ONCE = {"patience": 10, "timeout": 10}
+"""With the fixture `once`, one attempt with time enough; the last of many may have none left to find out what is wrong."""
 
 HELD = 240
 """Seconds for which a peer tries to hold the client; it is free where it ends in half of them, on the slowest machine."""
@@ -187,6 +187,19 @@ def wait_by(patch: pytest.MonkeyPatch, sleep: Callable[[float], None]) -> None:
     """Let the client alone wait so: peers of earlier tests may still be at it."""
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
     patch.setattr("lopub.client.sending.time", clock)
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "FIRST_WAIT", 0.001)
+    monkeypatch.setattr(sending, "LONGEST_WAIT", 0.01)
+
+
+@pytest.fixture
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second attempt would come too late."""
+    monkeypatch.setattr(sending, "FIRST_WAIT", 1e12)
+    monkeypatch.setattr(sending, "LONGEST_WAIT", 1e12)
 
 
 @pytest.fixture
@@ -320,7 +333,7 @@ TROUBLES = {
 def test_the_same_bytes_are_sent_again_after_an_answer_that_cannot_be_relied_on(trouble):
     made = client()
     with peer(trouble, trouble, COUNTED) as met:
-        assert made.send(met.url(), patience=QUICK) == 3
+        assert made.send(met.url(), **QUICK) == 3
     assert met.bodies == [framed([report_of(made)])] * 3
     assert len(set(met.requests)) == 1
 
@@ -329,7 +342,7 @@ def test_the_same_bytes_are_sent_again_after_an_answer_that_cannot_be_relied_on(
 def test_the_same_bytes_are_sent_again_where_no_answer_comes_in_time(hold):
     made = client()
     with peer(hold, hold, COUNTED) as met:
-        assert made.send(met.url(), patience=HASTY) >= 3
+        assert made.send(met.url(), **HASTY) >= 3
     assert len(met.bodies) >= 3 and set(met.bodies) == {framed([report_of(made)])}
     assert len(set(met.requests)) == 1
 
@@ -339,9 +352,9 @@ def test_a_new_client_sends_the_bytes_of_the_old_one_again():
     with peer(answer(503, Retry_After="3600"), COUNTED) as met:
         Client(CAMPAIGN, store=store).encode(RECORD)
         with pytest.raises(TryLater):
-            Client(CAMPAIGN, store=store).send(met.url(), patience=QUICK)
+            Client(CAMPAIGN, store=store).send(met.url(), **QUICK)
         Client(CAMPAIGN, store=store).encode({"city": "Rome", "smoker": False})
-        Client(CAMPAIGN, store=store).send(met.url(), patience=QUICK)
+        Client(CAMPAIGN, store=store).send(met.url(), **QUICK)
     assert len(met.bodies) == 2 and len(set(met.bodies)) == 1
 
 
@@ -357,7 +370,7 @@ def test_a_new_client_sends_the_bytes_of_the_old_one_again():
 def test_any_run_of_troubles_ends_in_one_report(names):
     made = client()
     with peer(*(TROUBLES[name] for name in names), COUNTED) as met:
-        assert made.send(met.url(), patience=QUICK) == len(names) + 1
+        assert made.send(met.url(), **QUICK) == len(names) + 1
     assert met.bodies == [framed([report_of(made)])] * (len(names) + 1)
 
 
@@ -365,10 +378,24 @@ def test_any_run_of_troubles_ends_in_one_report(names):
 @given(st.binary(max_size=300))
 def test_no_bytes_of_a_peer_are_taken_for_an_acknowledgement(garbage):
     with peer(answer(200, garbage)) as met, pytest.raises(LopubRefusals):
-        client().send(met.url(), patience=Patience(seconds=0.01, first_wait=0.001))
+        client().send(met.url(), patience=0.01)
 
 
 LopubRefusals = (TryLater, CollectorError, ReportRejected)
+
+
+def test_an_answer_that_the_deadline_cuts_off_is_not_taken_for_one_that_ended():
+    """Without a length, an answer ends where the connection does: also where the client itself has shut it."""
+
+    def endless(sock: socket.socket) -> None:
+        sock.sendall(b'HTTP/1.1 200 OK\r\n\r\n{"received": 1, "refused": []}')
+        silent(sock)
+
+    made = client()
+    with peer(endless) as met, pytest.raises(TryLater, match="no answer in time"):
+        made.send(met.url(), patience=1, timeout=0.3)
+    assert len(made.waiting()) == 1
+
 
 # ---- it gives up in time
 
@@ -389,10 +416,10 @@ def test_all_attempts_together_end_in_time(name):
         peer((TROUBLES | HOLDS)[name]) as met,
         pytest.raises(TryLater, match=r"127\.0\.0\.1: .*, after \d+ attempts?; try again later"),
     ):
-        client().send(met.url(), patience=BRIEF)
+        client().send(met.url(), **BRIEF)
 
 
-def test_a_host_that_nobody_is_at_is_told_in_time():
+def test_a_host_that_nobody_is_at_is_told_in_time(once):
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))  # and nobody listens
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}/campaigns/{CAMPAIGN.id}"
@@ -400,7 +427,7 @@ def test_a_host_that_nobody_is_at_is_told_in_time():
             TryLater,
             match=r"no connection \(Connection refused\), after 1 attempt; try again later",
         ):
-            client().send(url, patience=ONCE)
+            client().send(url, **ONCE)
 
 
 @every([503, 429])
@@ -411,7 +438,7 @@ def test_the_collectors_wish_for_patience_is_obeyed(status):
         pytest.MonkeyPatch.context() as patch,
     ):
         wait_by(patch, waits.append)
-        assert client().send(met.url(), patience=QUICK) == 2
+        assert client().send(met.url(), **QUICK) == 2
     assert len(waits) == 1 and waits[0] >= 1
 
 
@@ -422,27 +449,42 @@ def test_a_wish_for_more_patience_than_there_is_ends_at_once(status):
         with pytest.raises(
             TryLater, match=f"the collector answers {status}, after 1 attempt; try again later"
         ):
-            client().send(met.url(), patience=QUICK)
+            client().send(met.url(), **QUICK)
         assert len(met.requests) == 1
 
 
-def test_waits_double_up_to_the_longest_and_are_drawn():
-    patience = Patience(first_wait=1, longest_wait=8)
+def test_waits_double_up_to_the_longest_and_are_drawn(monkeypatch):
+    monkeypatch.setattr(sending, "FIRST_WAIT", 1)
+    monkeypatch.setattr(sending, "LONGEST_WAIT", 8)
     for n_attempts, limit in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 8), (10_000, 8)]:
-        waits = [patience.wait(n_attempts) for _ in range(200)]
+        waits = [wait_after(n_attempts) for _ in range(200)]
         assert 0 <= min(waits) < limit / 4 and limit * 3 / 4 < max(waits) < limit
 
 
-@every(
-    product(
-        ["seconds", "attempt", "first_wait", "longest_wait"], [0, -1, float("inf"), float("nan")]
-    )
-)
+@every(product(["patience", "timeout"], [0, -1, float("inf"), float("nan"), True]))
 def test_patience_is_a_number_of_seconds(name, value):
-    with pytest.raises(
-        DomainError, match=f"{name} must be a number of seconds above 0, got {value}"
-    ):
-        Patience(**{name: value})
+    message = f"{name} must be a number of seconds above 0, got {value}"
+    with pytest.raises(DomainError, match=message):
+        client().send("http://localhost/campaigns/" + ID, **{name: value})
+
+
+def test_seconds_in_all_and_of_one_exchange_are_plain_numbers():
+    with in_time(), peer(silent) as met, pytest.raises(TryLater, match="no answer in time"):
+        client().send(met.url(), timeout=0.1, patience=0.3)
+    assert len(met.requests) >= 2
+
+
+def test_all_reports_of_a_send_share_its_seconds(monkeypatch):
+    """Else a device that was away for ten rounds would wait ten times as long."""
+    ends = []
+    monkeypatch.setattr(
+        "lopub.client.client.send_report",
+        lambda report, address, time_left: ends.append(time_left) or 1,
+    )
+    made = client()
+    monkeypatch.setattr(Client, "waiting", lambda self: self.reports() * 3)
+    made.send("http://localhost/campaigns/" + ID)
+    assert len(ends) == 3 and len(set(ends)) == 1
 
 
 # ---- it takes a refusal for what it is
@@ -454,7 +496,7 @@ def test_a_refused_report_is_told_with_its_reason_after_one_attempt(reason):
         with pytest.raises(
             ReportRejected, match=f'refuses the report \\({reason}\\): it says "a sentence"'
         ) as refusal:
-            client().send(met.url(), patience=QUICK)
+            client().send(met.url(), **QUICK)
         assert refusal.value.reason is reason
         assert len(met.requests) == 1
 
@@ -462,7 +504,7 @@ def test_a_refused_report_is_told_with_its_reason_after_one_attempt(reason):
 def test_a_reason_of_a_newer_collector_is_a_refusal_all_the_same():
     with peer(verdict("moon")) as met:
         with pytest.raises(CollectorError, match="a reason that this program does not know"):
-            client().send(met.url(), patience=QUICK)
+            client().send(met.url(), **QUICK)
         assert len(met.requests) == 1
 
 
@@ -477,7 +519,7 @@ def test_a_refused_request_is_not_sent_again(status):
         with pytest.raises(
             CollectorError, match=f'with {status} \\(closed\\): it says "the campaign is closed"'
         ) as refusal:
-            client().send(met.url(), patience=QUICK)
+            client().send(met.url(), **QUICK)
         assert not isinstance(refusal.value, TryLater)
         assert len(met.requests) == 1
 
@@ -486,7 +528,7 @@ def test_a_refused_request_is_not_sent_again(status):
 def test_a_redirect_is_not_followed(status):
     with peer(COUNTED) as elsewhere, peer(answer(status, Location=elsewhere.url())) as met:
         with pytest.raises(CollectorError, match=f"answers {status}, which points elsewhere"):
-            client().send(met.url(), patience=QUICK)
+            client().send(met.url(), **QUICK)
         assert (len(met.requests), len(elsewhere.requests)) == (1, 0)
 
 
@@ -508,7 +550,7 @@ def test_a_report_must_be_made_before_it_is_sent():
         for verb in (Client.send, Client.withdraw):
             with pytest.raises(
                 StoreError,
-                match=r"no report is kept for campaign .* and this respondent; encode a record first",
+                match=r"no report is kept for campaign .* and this respondent; make one first",
             ):
                 verb(Client(CAMPAIGN, store=MemoryStore()), met.url())
         assert met.requests == []
@@ -517,7 +559,7 @@ def test_a_report_must_be_made_before_it_is_sent():
 def test_no_error_has_an_answer_in_it():
     for trouble in (answer(404), answer(302), verdict("range"), dropped):
         with peer(trouble) as met, pytest.raises(LopubRefusals) as refusal:
-            client().send(met.url(), patience=Patience(seconds=0.01))
+            client().send(met.url(), patience=0.01)
         assert SENTINEL not in repr(refusal.value) and refusal.value.__cause__ is None
 
 
@@ -592,13 +634,15 @@ def test_plain_http_is_refused_unless_it_is_wished_for_or_stays_on_this_machine(
 
 
 def test_a_report_is_not_sent_to_another_campaign():
-    with peer(COUNTED) as met:
-        with pytest.raises(
-            CampaignError,
-            match=r"the address is that of campaign 0000000000000000…, this client answers",
-        ):
-            client().send(met.url().replace(ID, "0" * 64))
-        assert met.requests == []
+    """A wrong id shows where it differs: two ids that begin alike are easily taken for one."""
+    for at in (0, 40, 63):
+        other = ID[:at] + ("0" if ID[at] != "0" else "1") + ID[at + 1 :]
+        with peer(COUNTED) as met:
+            with pytest.raises(CampaignError, match=f"differ from digit {at + 1} on, …") as refusal:
+                client().send(met.url().replace(ID, other))
+            assert met.requests == []
+        near = slice(max(0, at - 4), at + 8)
+        assert ID[near] in str(refusal.value) and other[near] in str(refusal.value)
 
 
 # ---- withdrawing
@@ -607,7 +651,7 @@ def test_a_report_is_not_sent_to_another_campaign():
 def test_withdrawing_tells_the_reports_id_alone():
     made = client()
     with peer(answer(503), answer(204)) as met:
-        assert made.withdraw(met.url(), patience=QUICK) == 2
+        assert made.withdraw(met.url(), **QUICK) == 2
     report = made.kept()
     assert report is not None
     padded = json.loads(met.bodies[0])["id"] + "=="
@@ -615,6 +659,41 @@ def test_withdrawing_tells_the_reports_id_alone():
     assert len(set(met.requests)) == 1
     assert met.requests[0].startswith(b"POST /campaigns/%s/withdrawals HTTP/1.1\r\n" % ID.encode())
     assert b"Content-Type: application/json\r\n" in met.requests[0]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [answer(200, b"<html>maintenance</html>"), answer(200), answer(200, b'{"received": 1}')],
+)
+def test_only_204_confirms_a_withdrawal(told):
+    """Forbids to take the page of some proxy for the collector's word."""
+    made = client()
+    report_of(made)
+    with peer(told, answer(204)) as met:
+        assert made.withdraw(met.url(), **QUICK) == 2
+    assert made.fate is Fate.WITHDRAWN
+
+
+@pytest.mark.parametrize("body", [b'{"refused": []}', b'{"refused": [], "received": 1}', b"{}"])
+def test_a_422_confirms_neither_a_withdrawal_nor_a_report(body):
+    made = client()
+    report_of(made)
+    with peer(answer(422, body), answer(422, body)) as met:
+        with pytest.raises(CollectorError):
+            made.withdraw(met.url(), **QUICK)
+        with pytest.raises(CollectorError):
+            made.send(met.url(), **QUICK)
+    assert made.fate is Fate.WAITING
+
+
+def test_an_answer_that_comes_late_does_not_undo_a_withdrawal():
+    made = client()
+    report_of(made)
+    late = made.kept()
+    with peer(answer(204)) as met:
+        made.withdraw(met.url(), **QUICK)
+    made._note(late, Fate.SENT)  # the answer to a request that was under way before
+    assert (made.fate, made.sent()) == (Fate.WITHDRAWN, ())
 
 
 def test_a_withdrawn_report_stays_kept_so_that_no_second_one_is_drawn():
@@ -647,7 +726,7 @@ def test_what_was_withdrawn_is_not_sent_again_by_this_program_or_the_next(tmp_pa
 def test_a_withdrawal_that_did_not_arrive_is_not_remembered():
     made = client()
     with peer(answer(503)) as met, pytest.raises(TryLater):
-        made.withdraw(met.url(), patience=replace(QUICK, seconds=0.2))
+        made.withdraw(met.url(), patience=0.2)
     assert len(made.waiting()) == 1
 
 
@@ -658,36 +737,6 @@ def test_a_report_that_was_withdrawn_elsewhere_is_refused_once_and_not_sent_agai
         with pytest.raises(ReportRejected, match="withdrawn"):
             made.send(met.url())
         assert (made.send(met.url()), len(met.requests)) == (0, 1)
-
-
-def test_the_note_of_a_withdrawal_survives_a_crash_and_keeps_the_store_private(
-    tmp_path, monkeypatch
-):
-    made = Client(CAMPAIGN, store=FileStore(tmp_path))
-    made.encode(RECORD)
-    with peer(answer(204)) as met, monkeypatch.context() as crash:
-        crash.setattr("lopub.client.keeping.FileStore._finish", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            made.withdraw(met.url())
-    assert Client(CAMPAIGN, store=FileStore(tmp_path)).waiting() == ()
-    [note] = tmp_path.glob("*.withdrawn")
-    assert (note.stat().st_mode & 0o777, int(note.stat().st_mtime)) == (0o600, NO_TIME)
-    tmp_path.chmod(0o755)
-    assert (
-        Client(CAMPAIGN, store=FileStore(tmp_path)).waiting() == ()
-    )  # the note is a file of the store, and no stranger's
-    assert tmp_path.stat().st_mode & 0o777 == 0o700
-
-
-def test_a_report_after_a_loss_is_not_taken_for_the_one_that_was_withdrawn(tmp_path):
-    made = Client(CAMPAIGN, store=FileStore(tmp_path))
-    made.encode(RECORD)
-    with peer(answer(204)) as met:
-        made.withdraw(met.url())
-    [report] = [path for path in tmp_path.iterdir() if len(path.name) == 64]
-    report.unlink()
-    assert made.waiting() == ()
-    assert (made.encode(RECORD),) == made.waiting()
 
 
 def test_a_closed_campaign_takes_no_withdrawal():
@@ -704,7 +753,7 @@ def test_a_closed_campaign_takes_no_withdrawal():
 
 def test_a_fetched_campaign_is_the_one_that_the_address_names():
     with peer(dropped, answer(200, CAMPAIGN.canonical_bytes)) as met:
-        assert fetch_campaign(met.url(), patience=QUICK).id == ID
+        assert fetch_campaign(met.url(), **QUICK).id == ID
     assert met.requests[0].startswith(b"GET /campaigns/%s HTTP/1.1\r\n" % ID.encode())
 
 
@@ -777,7 +826,7 @@ def test_a_trusted_certificate_is_good_enough(secure, certificate, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     made = client()
     with peer(dropped, COUNTED, context=secure) as met:
-        assert made.send(met.url(host="localhost", scheme="https"), patience=QUICK) == 2
+        assert made.send(met.url(host="localhost", scheme="https"), **QUICK) == 2
     assert met.bodies == [framed([report_of(made)])] * 2
 
 
@@ -785,7 +834,7 @@ def test_a_trusted_certificate_is_good_enough(secure, certificate, monkeypatch):
 def test_a_certificate_that_nobody_vouches_for_is_refused_at_once(secure):
     with peer(COUNTED, context=secure) as met:
         with pytest.raises(CollectorError, match="the certificate of localhost is not trusted"):
-            client().send(met.url(host="localhost", scheme="https"), patience=QUICK)
+            client().send(met.url(host="localhost", scheme="https"), **QUICK)
         assert met.requests == []
 
 
@@ -793,14 +842,14 @@ def test_a_certificate_of_another_host_is_refused(secure, certificate, monkeypat
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with peer(COUNTED, context=secure) as met:
         with pytest.raises(CollectorError, match=r"the certificate of 127\.0\.0\.1 is not trusted"):
-            client().send(met.url(scheme="https"), patience=QUICK)
+            client().send(met.url(scheme="https"), **QUICK)
         assert met.requests == []
 
 
 def test_a_slow_handshake_ends_in_time():
     """The peer speaks no TLS and says nothing."""
     with in_time(), peer(silent) as met, pytest.raises(TryLater):
-        client().send(met.url(host="localhost", scheme="https"), patience=BRIEF)
+        client().send(met.url(host="localhost", scheme="https"), **BRIEF)
 
 
 def test_a_proxy_that_drips_its_answer_cannot_hold_the_client(monkeypatch):
@@ -809,25 +858,13 @@ def test_a_proxy_that_drips_its_answer_cannot_hold_the_client(monkeypatch):
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{met.port}")
         monkeypatch.setenv("no_proxy", "")
         with pytest.raises(TryLater, match="no answer in time"):
-            client().send(f"https://localhost:4433/campaigns/{ID}", patience=BRIEF)
+            client().send(f"https://localhost:4433/campaigns/{ID}", **BRIEF)
 
 
 def test_a_handshake_that_drips_cannot_hold_the_client():
     hello = b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc\x03\x03"
     with in_time(), peer(dripping(hello)) as met, pytest.raises(TryLater):
-        client().send(met.url(host="localhost", scheme="https"), patience=BRIEF)
-
-
-def test_a_search_for_the_host_that_does_not_end_cannot_hold_the_client(monkeypatch):
-    ended = threading.Event()
-    monkeypatch.setattr(
-        "socket.getaddrinfo", lambda *arguments, **options: list(range(not ended.wait(HELD)))
-    )
-    try:
-        with in_time(), pytest.raises(TryLater, match=r"collector\.example: no answer in time"):
-            client().send(f"https://collector.example/campaigns/{ID}", patience=BRIEF)
-    finally:
-        ended.set()
+        client().send(met.url(host="localhost", scheme="https"), **BRIEF)
 
 
 def test_an_address_that_nobody_answers_at_leaves_time_for_the_next(monkeypatch):
@@ -850,22 +887,22 @@ def test_an_address_that_nobody_answers_at_leaves_time_for_the_next(monkeypatch)
     with peer(COUNTED) as met:
         monkeypatch.setattr("socket.getaddrinfo", both)
         monkeypatch.setattr("socket.socket", Dialling)
-        assert made.send(met.url(host="localhost"), patience=QUICK) == 1
-    assert len(waits) == 1 and 0 < waits[0] <= QUICK.attempt / 2
+        assert made.send(met.url(host="localhost"), **QUICK) == 1
+    assert len(waits) == 1 and 0 < waits[0] <= QUICK["timeout"] / 2
 
 
-def test_a_name_that_no_host_can_have_is_told():
+def test_a_name_that_no_host_can_have_is_told(once):
     url = f"https://{'a' * 70}.example/campaigns/{ID}"
     with pytest.raises(TryLater, match=r"no connection \(not the name of a host\)"):
-        client().send(url, patience=ONCE)
+        client().send(url, **ONCE)
 
 
-def test_a_proxy_that_refuses_is_told(monkeypatch):
+def test_a_proxy_that_refuses_is_told(monkeypatch, once):
     with peer(answer(407)) as met:
         monkeypatch.setenv("https_proxy", f"127.0.0.1:{met.port}")
         monkeypatch.setenv("no_proxy", "")
         with pytest.raises(TryLater, match="localhost: the proxy answers 407"):
-            client().send(f"https://localhost:4433/campaigns/{ID}", patience=ONCE)
+            client().send(f"https://localhost:4433/campaigns/{ID}", **ONCE)
 
 
 @every(
@@ -897,7 +934,162 @@ def test_a_proxy_sees_the_host_alone(secure, certificate, monkeypatch):
     with peer(tunnel) as met:
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{met.port}")
         monkeypatch.setenv("no_proxy", "")
-        assert made.send(f"https://localhost:4433/campaigns/{ID}", patience=QUICK) == 1
+        assert made.send(f"https://localhost:4433/campaigns/{ID}", **QUICK) == 1
     assert met.requests[0].startswith(b"CONNECT localhost:4433 HTTP/1")
     assert ID.encode() not in met.requests[0]
     assert inside[0].endswith(framed([report_of(made)]))
+
+
+# ---- proxies by other names
+
+
+@pytest.mark.parametrize("name", ["ALL_PROXY", "all_proxy"])
+def test_a_proxy_for_everything_is_not_gone_past(name, monkeypatch, once):
+    """The standard library alone knows no handler of it, and dials the collector itself."""
+    for other in ("https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(other, raising=False)
+    with peer(COUNTED) as direct, peer(answer(502)) as met:
+        monkeypatch.setenv(name, f"http://127.0.0.1:{met.port}")
+        with pytest.raises(TryLater, match="the proxy answers 502"):
+            client().send(direct.url(host="localhost", scheme="https"), **ONCE)
+        assert met.requests[0].startswith(b"CONNECT localhost:") and direct.requests == []
+
+
+@pytest.mark.parametrize("kind", ["socks5", "socks5h", "socks4"])
+def test_a_proxy_that_speaks_something_else_is_refused_in_a_sentence(kind, monkeypatch):
+    monkeypatch.delenv("https_proxy", raising=False)
+    with peer(COUNTED) as direct:
+        monkeypatch.setenv("ALL_PROXY", f"{kind}://127.0.0.1:1080")
+        with pytest.raises(CollectorError, match=f"localhost speaks {kind}, which this program"):
+            client().send(direct.url(host="localhost", scheme="https"), **QUICK)
+        assert direct.requests == []
+
+
+def test_a_host_that_is_excepted_from_proxies_is_dialled_directly(secure, certificate, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("no_proxy", "localhost")
+    with peer(COUNTED, context=secure) as met:
+        assert client().send(met.url(host="localhost", scheme="https"), **QUICK) == 1
+
+
+def test_a_proxy_is_given_the_name_and_password_that_its_address_has(monkeypatch):
+    with peer(answer(502)) as met:
+        monkeypatch.setenv("https_proxy", f"http://ada:s%20cret@127.0.0.1:{met.port}")
+        monkeypatch.setenv("no_proxy", "")
+        with pytest.raises(TryLater):
+            client().send(f"https://localhost:4433/campaigns/{ID}", patience=0.5)
+    words = base64.b64encode(b"ada:s cret")
+    assert b"Proxy-Authorization: Basic " + words + b"\r\n" in met.requests[0]
+
+
+# ---- consent is the irrevocable step
+
+
+def test_a_contribution_is_made_kept_sent_and_not_handed_out():
+    made = Client(CAMPAIGN, store=MemoryStore())
+    with peer(COUNTED) as met:
+        outcome = made.contribute(RECORD, met.url(), **QUICK)
+    assert (outcome.fate, outcome.why, outcome.reason) == ("sent", "", None)
+    (report,) = made.sent()
+    assert met.bodies == [framed([report.to_bytes()])] and made.waiting() == ()
+
+
+def test_a_contribution_that_cannot_be_sent_waits_and_goes_out_as_the_same_bytes():
+    made = Client(CAMPAIGN, store=MemoryStore())
+    with peer(answer(503, Retry_After="3600"), COUNTED) as met:
+        outcome = made.contribute(RECORD, met.url(), **QUICK)
+        assert outcome.fate == "waiting" and "the collector answers 503" in outcome.why
+        assert made.sent() == ()
+        assert made.contribute({"city": "Rome", "smoker": False}, met.url()).fate == "sent"
+    assert len(set(met.bodies)) == 1 and len(met.bodies) == 2
+
+
+def test_a_contribution_is_charged_and_drawn_before_anything_is_sent_and_only_then(monkeypatch):
+    """Nobody can go back behind consent: what was agreed to is charged, even where the collector never answers."""
+    store = MemoryStore()
+    made = Client(CAMPAIGN, store=store)
+    drawn = []
+
+    def asked(report, *_):
+        drawn.append((report, made.spent(), made.kept().to_bytes()))
+        raise TryLater("no answer")
+
+    monkeypatch.setattr("lopub.client.client.send_report", asked)
+    outcome = made.contribute(RECORD, f"http://localhost/campaigns/{ID}")
+    assert outcome.fate == "waiting" and drawn == [(drawn[0][0], CAMPAIGN.loss, drawn[0][0])]
+
+
+@every([verdict("slot"), verdict("conflict"), verdict("range")])
+def test_a_contribution_that_is_refused_tells_the_reason(refusal):
+    made = Client(CAMPAIGN, store=MemoryStore())
+    with peer(refusal) as met:
+        outcome = made.contribute(RECORD, met.url(), **QUICK)
+        assert outcome.fate == "refused" and outcome.reason in list(Reason)
+        assert "the collector refuses the report" in outcome.why
+        assert made.send(met.url()) == 0 and len(met.requests) == 1
+
+
+@every([422, 200])
+def test_a_request_of_which_every_report_was_refused_tells_the_reason(status):
+    body = {"type": "urn:lopub:problem:refused", "status": 422, "title": "Refused"}
+    body |= {"received": 1, "refused": [{"index": 0, "reason": "range", "detail": "x"}]}
+    with peer(answer(status, json.dumps(body).encode())) as met:
+        outcome = Client(CAMPAIGN, store=MemoryStore()).contribute(RECORD, met.url())
+    assert (outcome.fate, outcome.reason) == ("refused", Reason.RANGE)
+
+
+def test_a_closed_campaign_leaves_a_contribution_waiting_with_the_collectors_words():
+    with peer(
+        answer(409, b'{"type": "urn:lopub:problem:closed", "detail": "it was closed"}')
+    ) as met:
+        outcome = Client(CAMPAIGN, store=MemoryStore()).contribute(RECORD, met.url(), **QUICK)
+    assert outcome.fate == "waiting" and "it was closed" in outcome.why
+
+
+def test_an_address_of_another_campaign_is_refused_before_anything_is_drawn():
+    made = Client(CAMPAIGN, store=MemoryStore())
+    for url in ("nonsense", f"https://collector.example/campaigns/{'0' * 64}"):
+        with pytest.raises(CampaignError):
+            made.contribute(RECORD, url)
+    assert made.reports() == () and made.spent() == 0
+
+
+def test_what_is_cancelled_unseen_stays_charged_and_is_neither_sent_nor_drawn_again(tmp_path):
+    store = FileStore(tmp_path / "kept")
+    made = Client(CAMPAIGN, store=store)
+    with peer(answer(503, Retry_After="3600"), COUNTED) as met:
+        made.contribute(RECORD, met.url(), **QUICK)
+        (report,) = made.waiting()
+        assert (made.cancel(), made.cancel()) == (1, 0)
+        for each in (made, Client(CAMPAIGN, store=FileStore(tmp_path / "kept"))):
+            assert (each.waiting(), each.sent(), each.send(met.url())) == ((), (), 0)
+            outcome = each.contribute(RECORD, met.url())
+            assert outcome.fate == "cancelled" and "no second one is made" in outcome.why
+            with pytest.raises(CampaignError, match="this report was cancelled: it is not sent"):
+                each.encode(RECORD)
+            assert (each.spent(), each.reports()) == (CAMPAIGN.loss, (report,))
+            assert each.due() is None and not each.needs_record
+        assert len(met.requests) == 1
+
+
+def test_what_was_sent_is_not_cancelled():
+    made = client()
+    with peer(COUNTED) as met:
+        made.send(met.url())
+    assert made.cancel() == 0 and made.sent() == made.reports()
+
+
+def test_no_outcome_report_or_client_shows_the_content_of_a_report():
+    made = Client(CAMPAIGN, store=MemoryStore())
+    with peer(COUNTED) as met:
+        outcome = made.contribute(RECORD, met.url())
+    (report,) = made.sent()
+    shown = f"{outcome!r} {outcome} {report!r} {report} {made!r} {made} {made._store!r}"
+    assert report.id.hex() not in shown and repr(report.payload) not in shown
+    assert "payload=" not in shown and "mask=" not in shown
+
+
+def test_what_waits_is_not_among_what_may_be_shown():
+    made = client()
+    assert made.sent() == () and len(made.waiting()) == 1

@@ -201,7 +201,7 @@ def test_a_campaign_that_is_not_spelt_canonically_is_refused(steady: Running):
     body = CAMPAIGN.canonical_bytes.replace(b":", b": ", 1)
     path = f"/campaigns/{hashlib.sha256(body).hexdigest()}"
     answer = steady.ask("PUT", path, body, Content_Type=JSON, **token(steady))
-    assert_problem(answer, 422, "wrong-campaign", "these bytes are JSON but not canonical")
+    assert_problem(answer, 422, "wrong-campaign", "the file is not spelt as a campaign is")
 
 
 @pytest.mark.parametrize(

@@ -334,10 +334,13 @@ def test_reports_of_an_erased_campaign_are_refused(store: ReportStore):
 
 
 def reports_on(slot: int) -> list[bytes]:
-    from lopub.campaign.randomness import Repeatable
-    from lopub.client.randomizing import randomized
+    from lopub.bulk.view_laws import Repeatable
+    from lopub.client.noise import randomized
 
-    return [randomized(MARCH, [0, 0], slot=slot, randomness=Repeatable(b"x")).to_bytes()]
+    made = randomized(
+        MARCH, [0, 0], report_id=b"one of 16 bytes.", slot=slot, randomness=Repeatable(b"x")
+    )
+    return [made.to_bytes()]
 
 
 def test_what_is_kept_after_all_is_found_by_the_next_sweep(store: ReportStore):

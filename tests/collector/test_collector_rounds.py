@@ -50,11 +50,16 @@ def store(database: str):
 
 
 def report(slot: int, number: int = 0) -> bytes:
-    from lopub.campaign.randomness import Repeatable
-    from lopub.client.randomizing import randomized
+    from lopub.bulk.view_laws import Repeatable
+    from lopub.client.noise import randomized
 
+    source = Repeatable(b"%d" % number)
     made = randomized(
-        WEEKLY, [0] * len(WEEKLY.domain), slot=slot, randomness=Repeatable(b"%d" % number)
+        WEEKLY,
+        [0] * len(WEEKLY.domain),
+        report_id=source.take(16),
+        slot=slot,
+        randomness=source,
     )
     return made.to_bytes()
 

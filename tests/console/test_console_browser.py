@@ -49,7 +49,7 @@ FLAGS = (
 SIZES = {"desk": (1280, 900), "phone": (390, 844)}
 SCHEMES = ("light", "dark")
 MOST_TABS = 200
-SECONDS = 120
+SECONDS = 600
 PICTURES = os.environ.get("LOPUB_PICTURES")
 """A directory for pictures of every screen, to be looked at."""
 
@@ -245,6 +245,7 @@ def test_the_whole_way_by_keyboard(browser: Any, database: str, tmp_path: Path, 
         walk = Walk(browser, console, size)
         browser.get(f"{console.home}/console")
         walk.check("Sign in")
+        walk.until("return document.activeElement.id === 'token'")
         walk.press(console.token)
         walk.choose("button.main", "Campaigns")
         assert "There is no campaign yet." in walk.text
@@ -327,6 +328,7 @@ def test_a_button_that_is_pressed_while_a_draft_is_being_saved_waits_for_it(
     with running_console(f"sqlite:///{tmp_path}/lopub.db", tmp_path) as console:
         walk = Walk(browser, console, "desk")
         browser.get(f"{console.home}/console/sign-in")
+        walk.until("return document.activeElement.id === 'token'")
         walk.press(console.token)
         walk.choose("button.main", "Campaigns")
         walk.choose("button[value=blank]", "draft")
@@ -353,6 +355,7 @@ def test_questions_of_every_kind_are_written_by_keyboard(browser: Any, tmp_path:
     with running_console(f"sqlite:///{tmp_path}/lopub.db", tmp_path) as console:
         walk = Walk(browser, console, size)
         browser.get(f"{console.home}/console")
+        walk.until("return document.activeElement.id === 'token'")
         walk.press(console.token)
         walk.choose("button.main", "Campaigns")
         walk.choose("button[value=blank]", "draft")
@@ -419,6 +422,7 @@ def writing(browser: Any, console: Console) -> tuple[Walk, str]:
     walk = Walk(browser, console, "desk")
     draft = begun(console)
     browser.get(f"{console.home}{draft}")
+    walk.until("return document.activeElement.id === 'token'")
     walk.press(console.token)
     walk.choose("button.main", "draft")
     assert browser.current_url == f"{console.home}{draft}"
@@ -453,6 +457,7 @@ def test_what_is_typed_while_the_session_ended_elsewhere_is_there_after_signing_
     walk.until(
         "return location.pathname === '/console/sign-in' && document.readyState === 'complete'"
     )
+    walk.until("return document.activeElement.id === 'token'")
     walk.press(console.token)
     walk.choose("button.main", "draft")
     assert browser.current_url == f"{console.home}{draft}"
@@ -477,6 +482,7 @@ def test_a_button_that_is_pressed_after_the_session_ended_loses_nothing_that_was
         "document.getElementsByName('q0.required')[0].checked = false"
     )  # without an event, as if the button came before any save
     walk.choose("button[value=save]:not(.unseen)", "Sign in")
+    walk.until("return document.activeElement.id === 'token'")
     walk.press(console.token)
     walk.choose("button.main", "draft")
     assert value(walk, "title-en") == "Typed"
@@ -496,6 +502,7 @@ def test_a_draft_that_somebody_changed_meanwhile_is_not_overwritten_by_what_come
     walk.until(
         "return location.pathname === '/console/sign-in' && document.readyState === 'complete'"
     )
+    walk.until("return document.activeElement.id === 'token'")
     walk.press(console.token)
     walk.choose("button.main", "draft")
     walk.until(
@@ -514,6 +521,7 @@ def test_a_text_that_was_edited_as_a_whole_comes_back_too(browser: Any, console:
     )
     browser.execute_script("document.getElementById('text').value = '{}'")
     walk.choose("form[action$='/text'] button", "Sign in")
+    walk.until("return document.activeElement.id === 'token'")
     walk.press(console.token)
     walk.choose("button.main", "draft")
     assert value(walk, "text") == "{}" and browser.find_element("id", "text").is_displayed()

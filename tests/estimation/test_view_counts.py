@@ -23,6 +23,7 @@ from lopub import (
     simulate,
 )
 from lopub.bulk.folds import N_FOLDS
+from lopub.bulk.view_laws import view_law
 from lopub.campaign.domain import Clique
 from lopub.campaign.views import ViewRule
 from lopub.estimation.evidence import Evidence
@@ -89,7 +90,7 @@ def campaign_of(mechanism: str, view: str) -> Campaign:
 def drawn_counts(campaign: Campaign, joint: np.ndarray, n: int, seed: int) -> Counts:
     """Counts as n reports would give them, drawn bit by bit: each bit's ones have their own binomial."""
     rng, tables, total = np.random.default_rng(seed), {}, 0
-    views = campaign.view.chances(SIZES, 1000)
+    views = view_law(campaign.view).chances(SIZES, 1000)
     assert views is not None
     for view, chance in views.items():
         law, shares = campaign.channels(view)[0].law(), marginal_of(joint, view).reshape(-1)
@@ -279,7 +280,7 @@ def test_more_reports_come_nearer_to_the_truth(mechanism: str, view: str) -> Non
 
 
 def covered(campaign: Campaign, clique: Clique) -> bool:
-    views = campaign.view.chances(SIZES, 1000)
+    views = view_law(campaign.view).chances(SIZES, 1000)
     assert views is not None
     return any(set(clique) <= set(view) for view in views)
 

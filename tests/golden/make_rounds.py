@@ -7,7 +7,8 @@ Campaigns of both modes; which rounds a device draws; permanent answers, and rep
 
 import importlib.util
 import json
-from datetime import date
+from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,11 +30,12 @@ from lopub import (
     Terms,
     make_campaign,
 )
+from lopub.campaign.admission import Admission
 from lopub.campaign.budget import decimal_up
-from lopub.campaign.randomness import Randomness
+from lopub.campaign.canonical import canonical_bytes
+from lopub.campaign.report import ID_BYTES, base64url
 from lopub.campaign.schedule import EPOCH as EPOCH
-from lopub.client.randomizing import randomized
-from lopub.client.series import memorized, refreshed
+from lopub.client.noise import memorized, randomized, refreshed
 
 HERE = Path(__file__).parent
 FILE = HERE / "rounds.json"
@@ -74,11 +76,14 @@ def terms(
     every_days: int = 30,
     rounds: int = 12,
     take_part: int = 2,
-    min_reports: int = 1,
+    n_keys: int = 0,
 ) -> Terms:
     repeat = Repeat(every_days=every_days, rounds=rounds, take_part=take_part, mode=mode)
+    keys = tuple(MAKER.key(f"round {number}") for number in range(n_keys))
     return Terms(
-        name=name, schedule=Schedule.in_rounds(date(2026, 1, 5), repeat), min_reports=min_reports
+        name=name,
+        schedule=Schedule.in_rounds(date(2026, 1, 5), repeat),
+        admission=Admission(keys) if keys else None,
     )
 
 
@@ -110,32 +115,65 @@ def campaigns() -> dict[str, Campaign]:
             {"mechanism": "direct", "view": AllAttributes(), "jointly": False},
         ),
         "permanent-direct-listed": (
-            {"min_reports": 400},
+            {},
             {"mechanism": "direct", "view": listed, "jointly": True},
         ),
         "permanent-unary": ({}, {"mechanism": "unary", "view": AllAttributes(), "jointly": True}),
         "permanent-unary-listed": (
-            {"min_reports": 400},
+            {},
             {"mechanism": "unary", "view": listed, "jointly": False},
         ),
         "permanent-bloom": ({}, {"mechanism": "bloom", "n_bits": 24, "n_hashes": 2}),
         "permanent-bloom-listed": (
-            {"min_reports": 400},
+            {},
             {"mechanism": "bloom", "n_bits": 24, "n_hashes": 2, "view": listed, "jointly": True},
+        ),
+        "permanent-bloom-sizes": (
+            {},
+            {"mechanism": "bloom", "n_bits": 24, "n_hashes": 2, "view": listed, "jointly": False},
         ),
     }
     made = {
         name: make_campaign(DOMAIN, terms(name, mode="sampled", **when), CampaignRequest(**wish))
         for name, (when, wish) in sampled.items()
     }
-    return made | {
-        name: make_campaign(
-            DOMAIN,
-            terms(name, mode="permanent", **{"min_reports": 100, **when}),
-            CampaignRequest(epsilon="1.5", lifetime_epsilon="3", **wish),
+    return (
+        made
+        | {
+            name: make_campaign(
+                DOMAIN,
+                terms(name, mode="permanent", **when),
+                CampaignRequest(epsilon="1.5", lifetime_epsilon="3", **wish),
+            )
+            for name, (when, wish) in kept.items()
+        }
+        | {"permanent-sixteen-views": sixteen_views([1] * 15 + [35])}
+    )
+
+
+SEVENTEEN = Domain(tuple(Boolean(name=f"b{i}") for i in range(17)))
+
+
+def sixteen_views(weights: list[int]) -> Campaign:
+    """As many views as may be kept, 15 of them with just the smallest share."""
+    view = Listed.of(SEVENTEEN, [((f"b{i}",), weight) for i, weight in enumerate(weights)])
+    return make_campaign(
+        SEVENTEEN,
+        terms("permanent-sixteen-views", mode="permanent"),
+        CampaignRequest(epsilon="1.5", lifetime_epsilon="3", mechanism="direct", view=view),
+    )
+
+
+def invited_campaigns(made: dict[str, Campaign]) -> dict[str, Campaign]:
+    """With one key for each round, at most 64."""
+    kept = terms("invited-permanent", mode="permanent", n_keys=12)
+    return {
+        f"invited-{n}": replace(
+            made["sampled-direct"],
+            terms=terms(f"invited-{n}", mode="sampled", rounds=n, n_keys=n),
         )
-        for name, (when, wish) in kept.items()
-    }
+        for n in (2, 64)
+    } | {"invited-permanent": replace(made["permanent-bloom"], terms=kept)}
 
 
 def campaign_items(made: dict[str, Campaign]) -> list[Item]:
@@ -162,12 +200,11 @@ def round_items(made: dict[str, Campaign]) -> list[Item]:
     for name, campaign in made.items():
         assert campaign.terms.schedule and campaign.terms.repeat
         for start in (b"", b"\xff\x0f"):
-            with MAKER.handed_out(start + MAKER.stream(f"{name}/rounds")) as taken:
-                drawn = campaign.terms.repeat.draw(Randomness())
-            random = (start + MAKER.stream(f"{name}/rounds"))[: taken[0]]
+            source = MAKER.Stream(start + MAKER.stream(f"{name}/rounds"))
+            drawn = campaign.terms.repeat.draw(source)
             slots = [campaign.terms.schedule.slots[number] for number in drawn]
             items.append(
-                {"campaign": name, "random": random.hex(), "rounds": list(drawn), "slots": slots}
+                {"campaign": name, "random": source.used, "rounds": list(drawn), "slots": slots}
             )
     return items
 
@@ -194,20 +231,23 @@ def slot_items(made: dict[str, Campaign]) -> list[Item]:
     return items
 
 
+def records_of(campaign: Campaign) -> list[Item]:
+    if campaign.domain == DOMAIN:
+        return RECORDS
+    return [{f"b{i}": i % 2 == odd for i in range(17)} for odd in (0, 1)]
+
+
 def permanent_items(made: dict[str, Campaign]) -> list[Item]:
+    """Of every record; where there are several views, from three streams each, so that all views are drawn."""
     items = []
     for name, campaign in made.items():
-        for number, record in enumerate(RECORDS if campaign.mechanism.permanent else []):
-            random = MAKER.stream(f"{name}/permanent/{number}")
-            with MAKER.handed_out(random) as taken:
-                kept = memorized(campaign, campaign.domain.indices(record), Randomness())
+        if campaign.mechanism.permanent is None:
+            continue
+        for number, record in enumerate(records_of(campaign) * (3 if campaign.view.masked else 1)):
+            source = MAKER.Stream(MAKER.stream(f"{name}/permanent/{number}"))
+            kept = memorized(campaign, campaign.domain.indices(record), source)
             items.append(
-                {
-                    "campaign": name,
-                    "record": record,
-                    "random": random[: taken[0]].hex(),
-                    "kept": kept.hex(),
-                }
+                {"campaign": name, "record": record, "random": source.used, "kept": kept.hex()}
             )
     return items
 
@@ -218,32 +258,34 @@ def report_items(made: dict[str, Campaign], kept: list[Item]) -> list[Item]:
     for name, campaign in made.items():
         assert campaign.terms.schedule
         inputs = [{"kept": item["kept"]} for item in kept if item["campaign"] == name] or [
-            {"record": one} for one in RECORDS
+            {"record": one} for one in records_of(campaign)
         ]
         for number, given in enumerate(inputs):
             slot = campaign.terms.schedule.slots[number % 2]
             random = MAKER.stream(f"{name}/report/{number}")
-            with MAKER.handed_out(random) as taken:
-                report = report_of(campaign, given, slot)
+            random_id, source = random[:ID_BYTES], MAKER.Stream(random[ID_BYTES:])
+            report = report_of(campaign, given, slot, random_id, source)
             told = {"bytes": report.to_bytes().hex(), "twin": json.loads(report.to_json())}
             items.append(
                 {
                     "campaign": name,
                     **given,
                     "slot": slot,
-                    "random": random[: taken[0]].hex(),
+                    "random_id": random_id.hex(),
+                    "random": source.used,
                     **told,
                 }
             )
     return items
 
 
-def report_of(campaign: Campaign, given: Item, slot: int) -> Report:
+def report_of(campaign: Campaign, given: Item, slot: int, random_id: bytes, source: Any) -> Report:
+    """A report of this round: of a record, or over the permanent answer that is kept."""
     if "kept" in given:
-        return refreshed(campaign, bytes.fromhex(given["kept"]), slot=slot, randomness=Randomness())
-    return randomized(
-        campaign, campaign.domain.indices(given["record"]), slot=slot, randomness=Randomness()
-    )
+        kept = bytes.fromhex(given["kept"])
+        return refreshed(campaign, kept, report_id=random_id, slot=slot, randomness=source)
+    candidates = campaign.domain.indices(given["record"])
+    return randomized(campaign, candidates, report_id=random_id, slot=slot, randomness=source)
 
 
 def malformed_items(made: dict[str, Campaign], reports: list[Item]) -> list[Item]:
@@ -263,8 +305,8 @@ def malformed_items(made: dict[str, Campaign], reports: list[Item]) -> list[Item
 
 
 CHANGES: list[tuple[str, str, str, Any]] = [
-    ("format 1 with rounds", "sampled-direct", "format", 1),
-    ("format 2 without rounds", "sampled-direct", "schedule/repeat", "once"),
+    ("another format with rounds", "sampled-direct", "format", 2),
+    ("a lifetime epsilon without rounds", "sampled-direct", "schedule/repeat", "once"),
     ("a repeat that is a word", "sampled-direct", "schedule/repeat", "weekly"),
     ("rounds that are an empty object", "sampled-direct", "schedule/repeat", {}),
     ("a mode that is not known", "sampled-direct", "schedule/repeat/mode", "fresh"),
@@ -332,8 +374,26 @@ CHANGES: list[tuple[str, str, str, Any]] = [
         "privacy/view",
         {"cells": 8, "kind": "fill"},
     ),
-    ("too few people for a listed view", "permanent-direct-listed", "min_reports", 399),
-    ("too few people for mode permanent", "permanent-direct", "min_reports", 99),
+    (
+        "a kept view of less than 2 %",
+        "permanent-direct-listed",
+        "privacy/view/sets/0/weight",
+        50,
+    ),
+    (
+        "kept views that are too many",
+        "permanent-sixteen-views",
+        "privacy/view/sets",
+        [{"attributes": [f"b{i}"], "weight": 1} for i in range(17)],
+    ),
+    ("too few keys", "invited-2", "admission/keys", [base64url(MAKER.key("a"))]),
+    (
+        "too many keys",
+        "invited-2",
+        "admission/keys",
+        [base64url(MAKER.key(label)) for label in "abc"],
+    ),
+    ("the same key twice", "invited-2", "admission/keys", [base64url(MAKER.key("a"))] * 2),
     (
         "a permanent layer that is weaker than claimed",
         "permanent-bloom",
@@ -345,32 +405,38 @@ CHANGES: list[tuple[str, str, str, Any]] = [
 
 
 def refusal_items(made: dict[str, Campaign]) -> list[Item]:
-    items = []
-    for why, name, path, value in CHANGES:
-        data = QUESTIONNAIRES.changed(made[name], path, value)
-        items.append(
-            {"why": why, **MAKER.campaign_bytes(data), "reason": QUESTIONNAIRES.reason_of(data)}
-        )
+    items = [
+        MAKER.refused(why, QUESTIONNAIRES.changed(made[name], path, value))
+        for why, name, path, value in CHANGES
+    ]
     plain = QUESTIONNAIRES.changed(
         MAKER.campaigns()["direct-listed"], "mechanism/permanent", {"1": "86266716242"}
     )
     return [
         *items,
-        {
-            "why": "a permanent layer without rounds",
-            **MAKER.campaign_bytes(plain),
-            "reason": QUESTIONNAIRES.reason_of(plain),
-        },
+        MAKER.refused("a permanent layer without rounds", plain),
+        MAKER.refused("65 rounds of invited people", with_65_keys(made["invited-64"])),
     ]
+
+
+def with_65_keys(campaign: Campaign) -> bytes:
+    more = json.loads(campaign.canonical_bytes)
+    more["admission"]["keys"].append(base64url(MAKER.key("one more")))
+    more["schedule"]["repeat"]["rounds"] = 65
+    first = date.fromisoformat(more["schedule"]["opens"])
+    more["schedule"]["closes"] = str(first + timedelta(days=30 * 65 - 1))
+    written: bytes = canonical_bytes(more)
+    return written
 
 
 def vectors() -> Item:
     made = campaigns()
+    invited = invited_campaigns(made)
     kept = permanent_items(made)
     reports = report_items(made, kept)
     return {
-        "format": 2,
-        "campaigns": campaign_items(made),
+        "format": 1,
+        "campaigns": campaign_items(made | invited),
         "attribute_epsilons": MAKER.epsilon_items(made),
         "caps": cap_items(made),
         "rounds": round_items(made),
@@ -378,7 +444,7 @@ def vectors() -> Item:
         "permanent_answers": kept,
         "reports": reports,
         "malformed_reports": malformed_items(made, reports),
-        "refused_campaigns": refusal_items(made),
+        "refused_campaigns": refusal_items(made | invited),
     }
 
 

@@ -1,4 +1,4 @@
-"""Write `vectors.json`: what every client and every collector of format 1 must agree on, in whatever language.
+"""Write `vectors.json`: what every client and every collector must agree on, in whatever language.
 
     .venv/bin/python tests/golden/make_vectors.py
 
@@ -11,15 +11,12 @@ A change in it is a change of the format: it breaks the campaigns and reports th
 import base64
 import hashlib
 import json
-import os
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from lopub import (
     AllAttributes,
@@ -29,14 +26,11 @@ from lopub import (
     CampaignError,
     CampaignRequest,
     Categorical,
-    Client,
     Domain,
     DomainError,
-    EpsilonTooHigh,
     Fill,
     IntegerRange,
     Listed,
-    MemoryStore,
     Report,
     ReportRejected,
     Sample,
@@ -45,17 +39,18 @@ from lopub import (
     Translation,
     make_campaign,
 )
-from lopub.campaign.budget import UNIT, decimal_up
+from lopub.campaign.admission import KEY_BYTES, SIGNATURE_BYTES, Admission
+from lopub.campaign.budget import UNIT, decimal_up, exact_decimal
 from lopub.campaign.canonical import Members
-from lopub.campaign.mechanisms import Bloom, Subset, mechanism_from_json
+from lopub.campaign.condition import Comparison
+from lopub.campaign.mechanisms import Bloom, Direct, Subset, mechanism_from_json
 from lopub.campaign.mechanisms.bloom import positions
 from lopub.campaign.randomness import Randomness
-from lopub.campaign.report import base64url, framed, pack, unframed
+from lopub.campaign.report import ID_BYTES, base64url, framed, pack, unframed
 from lopub.campaign.schedule import EPOCH
-from lopub.campaign.texts import normalize
+from lopub.client.noise import randomized
 
 FILE = Path(__file__).with_name("vectors.json")
-NOON = 43_200
 PLAIN_SLOT = 20_000  # 2024-10-04
 LAST_SLOT = 2_932_896  # 9999-12-31
 Item = dict[str, Any]
@@ -64,24 +59,23 @@ Item = dict[str, Any]
 # ---- random bytes that are handed in
 
 
-@contextmanager
-def handed_out(random: bytes, *, slot: int = PLAIN_SLOT) -> Iterator[list[int]]:
-    """The operating system hands out these bytes on this day; the list tells how many were taken."""
-    taken = [0]
+class Stream(Randomness):
+    """These bytes in place of the operating system's, and how many of them were taken."""
 
-    def urandom(n_bytes: int) -> bytes:
-        taken[0] += n_bytes
-        if taken[0] > len(random):
-            raise AssertionError(f"{taken[0]} random bytes are wanted, {len(random)} are there")
-        return random[taken[0] - n_bytes : taken[0]]
+    def __init__(self, data: bytes) -> None:
+        self.data, self.n_taken = data, 0
 
-    chunk = patch.object(Randomness, "_CHUNK", 0)  # ask for exactly what is needed
-    with (
-        chunk,
-        patch.object(os, "urandom", urandom),
-        patch.object(time, "time", lambda: slot * 86_400.0 + NOON),
-    ):
-        yield taken
+    def take(self, n_bytes: int) -> bytes:
+        taken = self.data[self.n_taken : self.n_taken + n_bytes]
+        if len(taken) < n_bytes:
+            raise AssertionError(f"{n_bytes} random bytes are wanted, {len(taken)} are left")
+        self.n_taken += n_bytes
+        return taken
+
+    @property
+    def used(self) -> str:
+        """The bytes that were taken."""
+        return self.data[: self.n_taken].hex()
 
 
 def stream(label: str, n_bytes: int = 2**16) -> bytes:
@@ -156,7 +150,7 @@ EVERY_KIND = Domain(
         Binned(name="weight", edges=("0", "40", "60", "80", "300"), missing=True),
         Boolean(name="pet"),
         Categorical(
-            name='quote " and \\ and / and \u2028', values=(" x ", "e\u0301", ASTRAL, FULL_WIDTH)
+            name='quote " and \\ and / and \u2028', values=(" x ", "\u00e9", ASTRAL, FULL_WIDTH)
         ),
     )
 )
@@ -185,7 +179,32 @@ EVERY_TERM = Terms(
     min_reports=1000,
     retention_days=365,
     licence="CC-BY-4.0",
+    send_within_minutes=90,
 )
+SPELLINGS_OF_ONE = Domain(
+    (
+        Categorical(
+            name="e\u0301",
+            values=(
+                "\u00e9",
+                "e\u0301",
+                "\u1ead",
+                "a\u0323\u0302",
+                "\u0378",
+                "\ufffe",
+                "q" + "\u0316" * 40,
+            ),
+        ),
+        Boolean(name="\u00e9", only_if=Comparison("e\u0301", "equals", ("a\u0323\u0302",))),
+    )
+)
+"""Texts that only their code points tell apart, unassigned ones, and what is no character: a campaign may hold them all."""
+
+
+def key(label: str) -> bytes:
+    """What may be an RSA modulus, as far as anybody looks."""
+    inner = stream(f"key/{label}", KEY_BYTES)
+    return bytes([inner[0] | 0x80]) + inner[1:-1] + bytes([inner[-1] | 1])
 
 
 def campaigns() -> dict[str, Campaign]:
@@ -243,6 +262,16 @@ def campaigns() -> dict[str, Campaign]:
         view=AllAttributes(),
         jointly=True,
         terms=Terms(name="subset-weak"),
+    )
+    made["spellings"] = Campaign(
+        domain=SPELLINGS_OF_ONE,
+        mechanism=Direct({1: 20 * UNIT}),
+        view=AllAttributes(),
+        jointly=True,
+        terms=Terms(name="spellings", title="\n\u0303"),
+    )
+    made["slow"] = replace(
+        made["direct-listed"], terms=Terms(name="slow", send_within_minutes=1440)
     )
     return (
         made
@@ -308,6 +337,10 @@ def wide_campaigns() -> dict[str, Campaign]:
         "wide-direct-70000": (
             HUGE,
             CampaignRequest(epsilon="9", mechanism="direct", view=AllAttributes(), jointly=True),
+        ),
+        "wide-direct-1000000": (
+            MILLION,
+            CampaignRequest(epsilon="2", mechanism="direct", view=AllAttributes(), jointly=True),
         ),
         **{
             f"wide-direct-{k}": (
@@ -422,12 +455,20 @@ def cap_items(made: Mapping[str, Campaign]) -> list[Item]:
     return items
 
 
+def invited_campaigns(made: Mapping[str, Campaign]) -> dict[str, Campaign]:
+    """In which a report carries a signature."""
+    one = Admission((key("one"),))
+    return {
+        f"invited-{name}": replace(
+            made[name], terms=replace(made[name].terms, name=f"invited-{name}", admission=one)
+        )
+        for name in ("bloom-all", "direct-pairs")
+    }
+
+
 def allowed(campaign: Campaign, cap: str) -> bool:
-    try:
-        Client(campaign, epsilon_cap=cap, store=MemoryStore())
-    except EpsilonTooHigh:
-        return False
-    return True
+    """Whether an app with this cap takes the campaign."""
+    return campaign.lifetime_loss <= exact_decimal(cap, "cap")
 
 
 # ---- values
@@ -455,6 +496,8 @@ VALUES: list[tuple[str, str, list[Any]]] = [
         [" x ", "\u00e9", "e\u0301", ASTRAL, FULL_WIDTH],
     ),
     ("direct-pairs", "age", [0, 299]),
+    ("spellings", "e\u0301", ["\u00e9", "e\u0301", "\u1ead", "a\u0323\u0302", "a\u0302\u0323"]),
+    ("spellings", "e\u0301", ["\u1ea1\u0302", "\u0378", "\ufffe", "q" + "\u0316" * 40]),
 ]
 UNFIT_VALUES: list[tuple[str, str, list[Any]]] = [
     ("every-member", "Größe", ["", "Groß", "riesig", None, True, 1, 1.5]),
@@ -462,6 +505,7 @@ UNFIT_VALUES: list[tuple[str, str, list[Any]]] = [
     ("every-member", "children", [-2, 5, "0", True, None, 0.5]),
     ("every-member", "weight", [-0.1, 300.00000000000006, "40", False]),
     ("direct-pairs", "age", [-1, 300, 10**30]),
+    ("spellings", "e\u0301", ["e", "\u0379", "q" + "\u0316" * 39, "a\u0323\u0302\u0302"]),
 ]
 
 
@@ -564,9 +608,8 @@ DRAWS: list[tuple[Item, bytes]] = [
 ]
 
 
-def drawn(item: Item) -> Any:
-    """The result of one draw, from the operating system's bytes."""
-    randomness = Randomness()
+def drawn(item: Item, randomness: Randomness) -> Any:
+    """The result of one draw from these bytes."""
     if item["draw"] == "below":
         return str(randomness.below(int(item["n"])))  # a text, as large as odds are
     if item["draw"] == "changes":
@@ -580,9 +623,8 @@ def drawn(item: Item) -> Any:
 def draw_items() -> list[Item]:
     items = []
     for item, random in DRAWS:
-        with handed_out(random) as taken:
-            result = drawn(item)
-        items.append({**item, "random": random[: taken[0]].hex(), "result": result})
+        result = drawn(item, source := Stream(random))
+        items.append({**item, "random": source.used, "result": result})
     return items
 
 
@@ -640,11 +682,11 @@ BLOCKS: list[tuple[Item, str, bytes]] = [
 ]
 
 
-def block_payload(item: Item) -> bytes:
-    """One block alone, as it stands in a report of one block, from the operating system's bytes."""
+def block_payload(item: Item, randomness: Randomness) -> bytes:
+    """One block alone, as it stands in a report of one block."""
     attribute = Categorical(name=item["attribute"], values=tuple(item["candidates"]))
     channel = mechanism_from_json(Members(item["mechanism"], "mechanism")).channel((attribute,), 1)
-    return pack([channel.randomize(attribute.index(item["value"]), Randomness())], [channel])
+    return pack([channel.randomize(attribute.index(item["value"]), randomness)], [channel])
 
 
 def block_items() -> list[Item]:
@@ -656,9 +698,8 @@ def block_items() -> list[Item]:
             "candidates": LETTERS,
             "value": value,
         }
-        with handed_out(random) as taken:
-            payload = block_payload(item)
-        items.append({**item, "random": random[: taken[0]].hex(), "payload": payload.hex()})
+        payload = block_payload(item, source := Stream(random))
+        items.append({**item, "random": source.used, "payload": payload.hex()})
     return items
 
 
@@ -722,6 +763,10 @@ RECORDS = {
     TEN: TEN_RECORDS,
     BROAD: BROAD_RECORDS,
     HUGE: HUGE_RECORDS,
+    SPELLINGS_OF_ONE: [
+        {"e\u0301": "\u00e9"},
+        {"e\u0301": "a\u0323\u0302", "\u00e9": True},
+    ],
     MILLION: [
         {"n": 1000, "m": 1000},
         {"n": 66, "m": 537},
@@ -737,23 +782,27 @@ def slot_of(campaign: Campaign) -> int:
     return PLAIN_SLOT if schedule is None else (schedule.closes - EPOCH).days
 
 
-def encoded(campaign: Campaign, record: Item, random: bytes, *, slot: int) -> tuple[Report, int]:
-    """The client's report for these random bytes on this day, and how many of them it took."""
-    with handed_out(random, slot=slot) as taken:
-        report = Client(campaign, store=MemoryStore()).encode(record)
-    return report, taken[0]
+def encoded(
+    campaign: Campaign, record: Item, random_id: bytes, source: Stream, slot: int
+) -> Report:
+    """The report of this record on this day: its id from one stream, its view and blocks from another."""
+    candidates = campaign.domain.indices(record)
+    return randomized(campaign, candidates, report_id=random_id, slot=slot, randomness=source)
 
 
 def report_item(
     name: str, campaign: Campaign, record: Item, random: bytes, slot: int | None = None
 ) -> Item:
+    """random: first the id, then what the view and the blocks take."""
     slot = slot_of(campaign) if slot is None else slot
-    report, n_taken = encoded(campaign, record, random, slot=slot)
+    random_id, source = random[:ID_BYTES], Stream(random[ID_BYTES:])
+    report = encoded(campaign, record, random_id, source, slot)
     return {
         "campaign": name,
         "record": record,
         "slot": slot,
-        "random": random[:n_taken].hex(),
+        "random_id": random_id.hex(),
+        "random": source.used,
         "bytes": report.to_bytes().hex(),
         "twin": json.loads(report.to_json()),
     }
@@ -789,7 +838,38 @@ def report_items(made: Mapping[str, Campaign]) -> list[Item]:
                 slot,
             )
         )
+    for name in ("wide-direct-70000", "wide-direct-1000000"):
+        (channel,) = made[name].channels((0, 1))
+        n_bytes = ((channel.all_units - 1).bit_length() + 7) // 8
+        for draw in (channel.all_units - 1, channel.all_units - 1 - UNIT, channel.kept_units):
+            random = stream(f"{name}/last")[:ID_BYTES] + draw.to_bytes(n_bytes)
+            items.append(report_item(name, made[name], {"n": 1, "m": 1}, random))
     return items
+
+
+def signed_items(invited: Mapping[str, Campaign]) -> list[Item]:
+    """Reports with a signature, to be read and written: who makes them is not part of these vectors."""
+    items = []
+    for name, campaign in invited.items():
+        for number, record in enumerate(RECORDS[campaign.domain]):
+            report = signed(name, campaign, record, str(number))
+            items.append(
+                {
+                    "campaign": name,
+                    "signature": report.signature.hex(),
+                    "bytes": report.to_bytes().hex(),
+                    "twin": json.loads(report.to_json()),
+                }
+            )
+    return items
+
+
+def signed(name: str, campaign: Campaign, record: Item, label: str) -> Report:
+    random = stream(f"{name}/{label}")
+    plain = encoded(
+        campaign, record, random[:ID_BYTES], Stream(random[ID_BYTES:]), slot_of(campaign)
+    )
+    return replace(plain, signature=stream(f"{name}/{label}/signature", SIGNATURE_BYTES))
 
 
 # ---- what must be refused
@@ -806,6 +886,10 @@ def reason_of(read: Any) -> str:
 def malformed_reports(made: Mapping[str, Campaign]) -> list[Item]:
     """Reports that differ from a good one in what the comment says; the reason is the code's."""
     wire = {name: encoded_bytes(name, campaign) for name, campaign in made.items()}
+    unsigned = wire["invited-direct-pairs"]
+    good = signed(
+        "invited-direct-pairs", made["invited-direct-pairs"], WIDE_RECORDS[0], "spoilt"
+    ).to_bytes()
     spoilt: list[tuple[str, bytes]] = [
         ("bloom-all", b""),
         ("bloom-all", wire["bloom-all"][:28]),  # the header is cut off
@@ -842,6 +926,12 @@ def malformed_reports(made: Mapping[str, Campaign]) -> list[Item]:
         ("subset-pairs", with_mask(wire["subset-pairs"], b"\x03")[:30] + bytes(8)),
         ("subset-pairs", with_mask(wire["subset-pairs"], b"\x03")[:30] + b"\xff" * 7 + b"\x0f"),
         ("subset-listed", with_mask(wire["subset-listed"], b"\x05")[:30] + b"\x03"),
+        ("invited-direct-pairs", unsigned),
+        ("invited-direct-pairs", good[:-1]),
+        ("invited-direct-pairs", good + b"\0"),
+        ("invited-direct-pairs", good[:29] + good[-SIGNATURE_BYTES + 1 :]),  # a signature too short
+        ("invited-direct-pairs", with_mask(good, b"\x07")),
+        ("direct-pairs", wire["direct-pairs"] + bytes(SIGNATURE_BYTES)),
         # Two faults at once: the earlier check decides.
         ("bloom-all", b"\2" + wire["bloom-all"][1:28]),
         ("bloom-all", b"\2" + bytes(60)),
@@ -919,8 +1009,9 @@ def malformed_frames(made: Mapping[str, Campaign]) -> list[Item]:
 
 
 def encoded_bytes(name: str, campaign: Campaign) -> bytes:
-    record = RECORDS[campaign.domain][0]
-    return encoded(campaign, record, stream(f"{name}/spoilt"), slot=slot_of(campaign))[0].to_bytes()
+    random = stream(f"{name}/spoilt")
+    record, source = RECORDS[campaign.domain][0], Stream(random[ID_BYTES:])
+    return encoded(campaign, record, random[:ID_BYTES], source, slot_of(campaign)).to_bytes()
 
 
 def with_slot(wire: bytes, slot: int) -> bytes:
@@ -970,19 +1061,35 @@ def malformed_twins(made: Mapping[str, Campaign]) -> list[Item]:
         {"payload": ""},
         {"payload": good["payload"] + "AAAA"},
         {"comment": ""},
+        {"signature": base64url(bytes(SIGNATURE_BYTES))},
+        {"signature": ""},
     ]
     texts = ["", "{", "[]", "null", '"twin"', "1", json.dumps([good]), "[" * 100_000, "9" * 5000]
     texts += [json.dumps(good | change) for change in changes]
     texts += [json.dumps(item) for item in without]
     texts += [json.dumps(good)[:-1] + ', "slot": 20000}']  # named twice
-    campaign = made["direct-pairs"]
+    invited = json.loads(
+        signed(
+            "invited-direct-pairs", made["invited-direct-pairs"], WIDE_RECORDS[0], "twin"
+        ).to_json()
+    )
+    unsigned = {key: value for key, value in invited.items() if key != "signature"}
+    signatures = (bytes(SIGNATURE_BYTES - 1), bytes(SIGNATURE_BYTES + 1), b"")
+    of_invited = [unsigned, *(unsigned | {"signature": base64url(one)} for one in signatures)]
+    of_invited += [
+        unsigned | {"signature": invited["signature"] + "=="},
+        unsigned | {"signature": 1},
+    ]
     return [
         {
-            "campaign": "direct-pairs",
+            "campaign": name,
             **spelt(text),
-            "reason": reason_of(lambda t=text: Report.from_json(t, campaign)),
+            "reason": reason_of(lambda t=text, n=name: Report.from_json(t, made[n])),
         }
-        for text in texts
+        for name, text in (
+            *(("direct-pairs", text) for text in texts),
+            *(("invited-direct-pairs", json.dumps(twin)) for twin in of_invited),
+        )
     ]
 
 
@@ -1012,7 +1119,6 @@ SPELLINGS: list[tuple[str, str, str]] = [
     ("an escape that is not needed", '"gender"', '"g\\u0065nder"'),
     ("an escaped solidus", '"title":"a/b"', '"title":"a\\/b"'),
     ("half a surrogate pair", '"title":"a/b"', '"title":"\\ud800"'),
-    ("a decomposed letter", '"title":"a/b"', '"title":"e\u0301"'),
     ("a default that goes without saying", '"title":"a/b"', '"title":""'),
     ("enum and categories that differ", '"enum":["F","M"]', '"enum":["M","F"]'),
     ("the same candidate twice", '"M"', '"F"'),
@@ -1058,40 +1164,40 @@ SPELLINGS: list[tuple[str, str, str]] = [
 ]
 
 
-TITLES: list[tuple[str, str]] = [
-    ("a noncharacter", "\uffff"),
-    ("31 marks in a row", "q" + "\u0316" * 31),
-    ("31 marks in a row that have no combining class", "\u0915" + "\u0903" * 31),
+GOOD_KEY = base64url(key("good"))
+
+
+def admission(*keys: str, **members: Any) -> str:
+    inner = {"keys": list(keys), "kind": "invited"} | members
+    return f'"admission":{json.dumps(inner, separators=(",", ":"), sort_keys=True)},"format":1'
+
+
+SPELLINGS += [
+    ("minutes that are the default", '"title"', '"send_within_minutes":0,"title"'),
+    ("minutes below zero", '"title"', '"send_within_minutes":-1,"title"'),
+    ("more minutes than a day has", '"title"', '"send_within_minutes":1441,"title"'),
+    ("minutes that are a text", '"title"', '"send_within_minutes":"5","title"'),
+    ("minutes that are a truth", '"title"', '"send_within_minutes":true,"title"'),
+    ("minutes that are a decimal", '"title"', '"send_within_minutes":0.5,"title"'),
+    ("an admission that says nothing", '"format":1', '"admission":{},"format":1'),
+    ("an admission that is a text", '"format":1', '"admission":"invited","format":1'),
+    ("an admission of everybody", '"format":1', admission(GOOD_KEY, kind="open")),
+    ("an admission without keys", '"format":1', admission()),
+    ("two keys without rounds", '"format":1', admission(GOOD_KEY, base64url(key("other")))),
+    ("an admission with another member", '"format":1', admission(GOOD_KEY, exponent=3)),
+    ("keys that are no list", '"format":1', admission(keys=GOOD_KEY)),
+    ("a key that is no text", '"format":1', admission(keys=[1])),
+    ("a key with padding", '"format":1', admission(GOOD_KEY + "==")),
+    ("a key in plain base64", '"format":1', admission("//" + GOOD_KEY[2:])),
+    ("a key with bits to spare", '"format":1', admission(GOOD_KEY[:-1] + "_")),
+    ("a key of 255 bytes", '"format":1', admission(base64url(key("good")[:254] + b"\1"))),
+    ("a key of 257 bytes", '"format":1', admission(base64url(key("good") + b"\1"))),
+    ("an even key", '"format":1', admission(base64url(key("good")[:-1] + b"\2"))),
+    ("a key of 2,047 bits", '"format":1', admission(base64url(b"\x7f" + key("good")[1:]))),
 ]
-"""What may not stand in any text."""
-
-TEXTS: list[str] = [
-    "plain",
-    "cafe\u0301",
-    "\u00e9",
-    "\u0391\u0301\u03b1\u0301",
-    "\u0438\u0306",
-    "\u05e9\u05c1\u05bc",
-    "\u05e9\u05bc\u05c1",
-    "\u0627\u0653",
-    "\u0958",
-    "\u304b\u3099",
-    "\u1112\u1161\u11ab",
-    "a\u0323\u0302 \u1ea1\u0302",
-    "q\u0301\u0323",
-    "q\u0301\U0001f600\u0323",
-    "\u212b\u2126\ufa11\u1f71\u0386\u0301",
-    "\u0378\u0897\u0301\U0001fae9",
-    "\U00016d67\U00016d67\U00016d63\U00016d67",
-    "\u09af\u09bc\u09df\u0bc6\u0bbe",
-    "q" + "\u0316" * 30 + "q" + "\u0301" * 30,
-    "\u0f71" * 40,
-    "\n\u0303",
-]
-"""In normal form or not; some hold what is newer than Unicode 14.0, or is not normalized."""
 
 
-def malformed_campaigns() -> list[Item]:
+def refused_campaigns() -> list[Item]:
     """One good campaign (the first), and what becomes of it."""
     good = make_campaign(
         SMALL,
@@ -1113,8 +1219,7 @@ def malformed_campaigns() -> list[Item]:
         ("a list", b"[]"),
         ("not UTF-8", text.encode().replace(b"a/b", b"\xff")),
         ("UTF-16", text.encode("utf-16")),
-        ("nested too deep", b"[" * 17 + b"]" * 17),
-        *((why, text.replace("a/b", title).encode()) for why, title in TITLES),
+        ("lists without end", b"[" * 2**18),
         (
             "a language of 101 characters",
             text.replace('"en"', f'"{"aa" + "-abcdefgh" * 11}"').encode(),
@@ -1123,19 +1228,25 @@ def malformed_campaigns() -> list[Item]:
     return [
         {"why": "", **campaign_bytes(text.encode())},
         *(refused(why, data) for why, data in items),
+        refused("another id", text.encode(), "0" * 64),
+        refused("too many lists", b"[" * (2**18 + 1)),
     ]
 
 
-def refused(why: str, data: bytes) -> Item:
+def refused(why: str, data: bytes, expected_id: str | None = None) -> Item:
+    """The bytes, the announced id where there is one, and the reason that everybody gives."""
+    announced = {} if expected_id is None else {"id": expected_id}
     try:
-        Campaign.from_bytes(data)
-    except CampaignError:
-        return {"why": why, **campaign_bytes(data)}
+        Campaign.from_bytes(data, expected_id=expected_id)
+    except CampaignError as error:
+        return {"why": why, **campaign_bytes(data), **announced, "reason": str(error.reason)}
     raise AssertionError(f"this campaign is not refused: {why}")
 
 
 def campaign_bytes(data: bytes) -> Item:
-    """As text where it is one, else as base64."""
+    """As text where it is one, else as base64; what would be long, as what is repeated."""
+    if len(data) > 100_000 and data == data[:1] * len(data):
+        return {"repeated": data[:1].decode(), "times": len(data)}
     try:
         return {"text": data.decode()}
     except UnicodeDecodeError:
@@ -1147,25 +1258,27 @@ def campaign_bytes(data: bytes) -> Item:
 
 def vectors() -> Item:
     made = campaigns()
-    spellings = malformed_campaigns()
+    invited = invited_campaigns(made)
+    every = made | invited
+    spellings = refused_campaigns()
     return {
         "format": 1,
-        "campaigns": [campaign_item(name, campaign) for name, campaign in made.items()],
+        "campaigns": [campaign_item(name, campaign) for name, campaign in every.items()],
         "values": value_items(made),
         "unfit_values": unfit_items(made),
         "positions": position_items(),
         "draws": draw_items(),
         "blocks": block_items(),
         "reports": report_items(made),
-        "malformed_reports": malformed_reports(made),
-        "malformed_twins": malformed_twins(made),
+        "signed_reports": signed_items(invited),
+        "malformed_reports": malformed_reports(every),
+        "malformed_twins": malformed_twins(every),
         "spelt_campaign": spellings[0]["text"],
-        "malformed_campaigns": spellings[1:],
-        "attribute_epsilons": epsilon_items(made),
-        "caps": cap_items(made),
+        "refused_campaigns": spellings[1:],
+        "attribute_epsilons": epsilon_items(every),
+        "caps": cap_items(every),
         "frames": frame_items(made),
         "malformed_frames": malformed_frames(made),
-        "texts": [{"text": text, "normal": normalize(text)} for text in TEXTS],
     }
 
 

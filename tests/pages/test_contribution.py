@@ -172,3 +172,23 @@ def test_the_command_refuses_an_address_that_is_not_a_collectors(folder: Path):
         assert refused.returncode == 1, address
         assert refused.stderr.startswith("lopub: --collector must "), address
         assert not (folder / "site").exists(), address
+
+
+def test_no_text_for_people_says_that_only_noise_is_sent():
+    """A report at epsilon 4 names the true answer most of the time: what is sent is a randomized version of the answers."""
+    texts = [
+        path
+        for folder in (ROOT / "src" / "lopub", FOLDER / "page", ROOT / "docs", ROOT / "examples")
+        for path in folder.rglob("*")
+        if path.suffix in {".html", ".py", ".json", ".po", ".ts", ".js", ".md"}
+        and "node_modules" not in path.parts
+    ]
+    assert len(texts) > 200
+    wrong = re.compile(r"only noise is|noise only|keeps only noise|nur rauschen", re.IGNORECASE)
+    assert [path.name for path in texts if wrong.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_a_page_of_files_knows_that_no_header_says_who_may_frame_it():
+    files = hosted_files(CAMPAIGN, "https://c.example")
+    assert 'data-hosted="yes"' in files["index.html"].decode()
+    assert 'data-hosted=""' in contribution_page(CAMPAIGN, questions="q", collector="c").decode()

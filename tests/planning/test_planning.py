@@ -18,6 +18,7 @@ from lopub import (
     publish,
     simulate,
 )
+from lopub.bulk.view_laws import view_law
 from lopub.campaign.domain import Categorical, Domain
 from lopub.campaign.views import AllAttributes, Listed
 from lopub.cli import app
@@ -259,7 +260,7 @@ def test_many_people_some_of_whom_are_asked_one_question_is_a_design():
 
 def test_one_large_question_is_asked_alone():
     found = plan(domain_of(500, 500), people=10_000, epsilon=4)
-    assert found.best.design.view.n_alike(2) == 1
+    assert view_law(found.best.design.view).n_alike(2) == 1
 
 
 def test_weights_that_cannot_be_are_refused():
@@ -402,7 +403,9 @@ def test_a_hundred_million_people_are_tried_as_forecast(view: str):
 
 def test_what_no_report_covers_stays_off_however_many_people_there_are():
     found = plan(FOUR, people=10**8, epsilon=4)
-    single = next(option for option in found.options if option.design.view.n_alike(4) == 1)
+    single = next(
+        option for option in found.options if view_law(option.design.view).n_alike(4) == 1
+    )
     trial = tried(single.design, found.population, people=10**8, epsilon=4)
     assert single.forecast.pairs == pytest.approx(UNSEEN * trial.pair_error, rel=0.02)
     assert single.forecast.pairs > 100 * single.forecast.shares

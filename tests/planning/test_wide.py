@@ -13,11 +13,11 @@ from lopub.campaign.canonical import LONGEST_FILE
 from lopub.campaign.domain import Boolean, Categorical, Domain, IntegerRange
 from lopub.campaign.terms import Terms
 from lopub.campaign.views import AllAttributes, Fill, Sample
-from lopub.campaign.wording import Wording
 from lopub.cli import app
 from lopub.cli.campaign import described, summary_of
 from lopub.cli.question_table import fields_of
 from lopub.errors import CampaignError
+from lopub.pages.wording import Wording
 from lopub.planning.outlook import outlook
 from lopub.planning.planner import plan
 from lopub.planning.population import Population

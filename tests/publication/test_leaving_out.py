@@ -9,10 +9,10 @@ import pytest
 
 import fakes
 from lopub import DomainError, Publication, publish
-from lopub.campaign.schedule import days_between
 from lopub.errors import NeedsReports
 from lopub.publication.summary import notices_of
 from lopub.reports.counts import count
+from lopub.reports.days import days_between
 
 FIRST = (date(2026, 3, 1) - date(1970, 1, 1)).days
 DAYS = ("2026-03-02..2026-03-03", "2026-03-05")

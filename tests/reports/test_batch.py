@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import hashlib
+import json
 import os
 import random
 from collections import Counter
@@ -30,8 +31,16 @@ from lopub.campaign.schedule import Schedule
 from lopub.campaign.terms import Terms
 from lopub.campaign.views import AllAttributes, Fill, Listed, Sample, ViewRule
 from lopub.cli.evaluate import parquet_texts
-from lopub.client.randomizing import randomized
-from lopub.errors import CampaignError, DomainError, LopubError, Reason, ReportRejected, StoreError
+from lopub.client.noise import randomized
+from lopub.errors import (
+    CampaignError,
+    DomainError,
+    LopubError,
+    NeedsReports,
+    Reason,
+    ReportRejected,
+    StoreError,
+)
 from lopub.planning.request import CampaignRequest, make_campaign
 from lopub.reports.batch import (
     Packed,
@@ -62,6 +71,7 @@ def integers(*sizes: int) -> Domain:
     )
 
 
+VECTORS = Path(__file__).parents[1] / "golden" / "vectors.json"
 MIXED = integers(3, 40, 2, 5)
 """Blocks of one and of two bytes, with and without padding."""
 SPREAD = integers(2, 3, 300, 300)
@@ -129,7 +139,13 @@ def reports_of(name: str) -> tuple[Report, ...]:
     campaign, draws, randomness = campaign_of(name), random.Random(SEED), Seeded(SEED)
     records = [[draws.randrange(size) for size in campaign.domain.sizes] for _ in range(N)]
     return tuple(
-        randomized(campaign, record, slot=DAYS[i % len(DAYS)], randomness=randomness)
+        randomized(
+            campaign,
+            record,
+            report_id=randomness.take(16),
+            slot=DAYS[i % len(DAYS)],
+            randomness=randomness,
+        )
         for i, record in enumerate(records)
     )
 
@@ -177,6 +193,21 @@ def test_framed_bytes_are_those_of_the_single_reports(name: str) -> None:
 def test_wire_bytes_become_the_same_batch(name: str) -> None:
     batch = from_frames(list(wires_of(name)), campaign_of(name))
     assert wires_in(batch) == list(wires_of(name)) and batch.refused == {}
+
+
+@pytest.mark.parametrize("name", ["invited-bloom-all", "invited-direct-pairs"])
+def test_reports_of_invited_people_are_read_without_their_signatures(name: str) -> None:
+    golden = json.loads(VECTORS.read_text(encoding="ascii"))
+    text = next(item["text"] for item in golden["campaigns"] if item["campaign"] == name)
+    campaign = Campaign.from_bytes(text.encode())
+    items = [item for item in golden["signed_reports"] if item["campaign"] == name]
+    wires = [bytes.fromhex(item["bytes"]) for item in items]
+    unsigned = [wire[:-256] for wire in wires]
+    batch = from_frames([*wires, wires[0][:-1], wires[0] + b"\0", unsigned[0]], campaign)
+    assert wires_in(batch) == unsigned
+    assert batch.refused == {Reason.LENGTH: 3}
+    with pytest.raises(NeedsReports, match="carry signatures, which a batch does not keep"):
+        framed_bytes(batch)
 
 
 def test_a_batch_names_only_views_that_can_be_drawn_in_order() -> None:

@@ -34,7 +34,7 @@ from lopub.campaign.report import Report, pack, unframed
 from lopub.campaign.schedule import Schedule
 from lopub.campaign.terms import Terms
 from lopub.campaign.views import AllAttributes, Fill, Listed, Sample, ViewRule
-from lopub.client.randomizing import cell
+from lopub.client.noise import cell
 from lopub.errors import CampaignError, ReportRejected
 from lopub.planning.request import CampaignRequest, make_campaign
 from lopub.reports.batch import ReportBatch
@@ -1009,8 +1009,12 @@ class OwnChannel(Channel):
     """Symmetric unary by another hand, with one more bit, which is always a coin."""
 
     def __init__(self, n_candidates: int, change_units: int) -> None:
-        self.n_candidates, self.width = n_candidates, n_candidates + 1
+        self.n_candidates = n_candidates
         self._twin = SymmetricChannel(n_candidates, change_units)
+
+    @property
+    def width(self) -> int:
+        return self.n_candidates + 1
 
     def law(self) -> Law:
         return self._twin.law()

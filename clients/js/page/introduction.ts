@@ -1,42 +1,102 @@
 // What is asked, by whom, why, until when it is kept, and what epsilon means for the person.
 
-import { h, type Child } from "./dom";
+import { h, paragraph, type Child } from "./dom";
 import { scaleOf } from "./pictures";
-import { collectorUrl } from "./place";
+import { collectorUrl, timeOf } from "./place";
 import { mostSure } from "./reading";
 import { lifetimeOf } from "./rounds";
 import type { Wording } from "./wording";
 
 const WEAK = 8;
 
-/** folded: once there is a report, which is what people look at then. isOver: it takes no more answers, so it is not told as open. */
-export function introduction(wording: Wording, ownRounds: string, folded: boolean, isOver: boolean): Node[] {
-  const { words } = wording, { terms } = wording.campaign, { schedule } = terms, repeat = schedule?.repeat;
-  const facts: [string, Child][] = [
+export interface IntroductionOptions {
+  /** The rounds of this device, in words. */
+  readonly ownRounds: string;
+  /** Once the questions are answered, people look at other things. */
+  readonly isFolded: boolean;
+  /** Whether no answers are taken any more. */
+  readonly isOver: boolean;
+}
+
+export function introduction(wording: Wording, options: IntroductionOptions): Node[] {
+  const { words } = wording;
+  const title = h("h1", wording.theirs, wording.title);
+  const lead =
+    wording.description && h("p", { class: "lead", ...wording.theirs }, wording.description);
+  const rest = [facts(wording, options), meaning(wording)];
+  if (!options.isFolded) return [h("header", {}, title, lead), ...rest];
+  const about = h("summary", {}, words.about);
+  return [h("header", {}, title), h("details", { class: "about" }, about, lead, ...rest)];
+}
+
+function facts(wording: Wording, { ownRounds, isOver }: IntroductionOptions): HTMLElement {
+  const { words, campaign } = wording;
+  const { terms, domain, id } = campaign;
+  const { schedule, sendWithinMinutes: minutes } = terms;
+  const open = schedule
+    ? words.days(wording.date(schedule.opens), wording.date(schedule.closes))
+    : words.anytime;
+  const rows: [string, Child][] = [
     [words.byWhom, collectorUrl && new URL(collectorUrl).host],
-    [words.questions, wording.number(wording.campaign.domain.questions.length)],
-    [words.until, !isOver && (schedule ? words.days(wording.date(schedule.opens), wording.date(schedule.closes)) : words.anytime)],
-    [words.rounds, repeat && `${words.roundsTold(repeat.rounds, repeat.everyDays, repeat.takePart)} ${ownRounds}`],
+    [words.questions, wording.number(domain.questions.length)],
+    [words.until, !isOver && open],
+    [words.rounds, roundsIn(wording, ownRounds)],
+    [words.sending, minutes && words.sendWithin(minutes)],
     [words.kept, terms.retentionDays ? words.keptFor(terms.retentionDays) : words.keptForever],
     [words.needed, terms.minReports > 1 && words.shownFrom(wording.number(terms.minReports))],
     [words.published, terms.licence],
+    [words.id, identity(words.idNote, id)],
   ];
-  const lead = wording.description ? h("p", { class: "lead", ...wording.theirs }, wording.description) : null, title = h("h1", wording.theirs, wording.title);
-  const rest = [h("dl", { class: "facts" }, ...facts.filter(([, fact]) => fact).flatMap(([name, fact]) => [h("dt", {}, name), h("dd", {}, fact)])), meaning(wording)];
-  return folded ? [h("header", {}, title), h("details", { class: "about" }, h("summary", {}, words.about), lead, ...rest)] : [h("header", {}, title, lead), ...rest];
+  const shown = rows.filter(([, fact]) => fact);
+  const pairs = shown.flatMap(([name, fact]) => [h("dt", {}, name), h("dd", {}, fact)]);
+  return h("dl", { class: "facts" }, ...pairs);
+}
+
+const identity = (note: string, id: string): HTMLElement =>
+  h("span", {}, h("code", { class: "code id", dir: "ltr" }, id), " ", h("small", {}, note));
+
+function roundsIn({ words, campaign }: Wording, ownRounds: string): Child {
+  const { repeat } = campaign;
+  if (!repeat) return null;
+  return `${words.roundsDrawn(repeat.rounds, repeat.everyDays, repeat.takePart)} ${ownRounds}`;
 }
 
 function meaning(wording: Wording): HTMLElement {
-  const { words, campaign } = wording, epsilon = lifetimeOf(campaign), sure = mostSure(epsilon), isRepeated = !!campaign.repeat;
-  return h("section", { class: "meaning" }, h("h2", {}, words.meaningTitle), h("p", {}, (isRepeated ? words.meaningAll : words.meaning)(wording.percent(sure))), scaleOf(wording, sure),
-    h("p", { class: "hint" }, isRepeated ? words.lifetime(short(campaign.epsilon), short(campaign.lifetimeEpsilon)) : words.epsilon(short(campaign.epsilon))),
-    epsilon > WEAK ? h("p", { class: "warn" }, words.weak) : null);
+  const { words, campaign } = wording;
+  const epsilon = lifetimeOf(campaign);
+  const sure = mostSure(epsilon);
+  const sentence = campaign.repeat ? words.meaningAll : words.meaning;
+  const [once, all] = [campaign.epsilon, campaign.lifetimeEpsilon].map((e) => wording.epsilon(e));
+  return h(
+    "section",
+    { class: "meaning" },
+    h("h2", {}, words.meaningTitle),
+    paragraph(sentence(wording.percent(sure))),
+    scaleOf(wording, sure),
+    paragraph(campaign.repeat ? words.lifetime(once, all) : words.epsilon(once), "hint"),
+    epsilon > WEAK && paragraph(words.weak, "warn"),
+  );
 }
 
-/** Three decimals, rounded up, without zeros that say nothing. */
-const short = (epsilon: string): string => String(Math.ceil(Number(epsilon) * 1000 - 1e-9) / 1000);
+/** Why nothing is asked; empty where there is no reason. */
+export function whyNothing(wording: Wording, isClosed: boolean): string {
+  const { words, campaign } = wording;
+  const { schedule, invitingKeys } = campaign.terms;
+  const time = timeOf(campaign);
+  if (isClosed) return words.closed;
+  if (time < 0) return words.early(wording.date(schedule!.opens));
+  if (time > 0) return words.over(wording.date(schedule!.closes));
+  return invitingKeys ? words.invited : "";
+}
 
-export function trust(wording: Wording): HTMLElement {
-  const { words } = wording, hash = document.querySelector<HTMLScriptElement>('script[src$="lopub.js"]')?.integrity ?? "";
-  return h("details", { class: "other" }, h("summary", {}, words.trustTitle), h("p", {}, words.trust), hash && h("p", { class: "code", dir: "ltr" }, words.trustHash(hash)));
+export function trust({ words }: Wording): HTMLElement {
+  const script = document.querySelector<HTMLScriptElement>('script[src$="lopub.js"]');
+  const hash = script?.integrity;
+  return h(
+    "details",
+    { class: "other" },
+    h("summary", {}, words.trustTitle),
+    paragraph(words.trust),
+    hash && h("p", { class: "code", dir: "ltr" }, words.trustHash(hash)),
+  );
 }

@@ -1,74 +1,121 @@
-// Where the page is, what it was told, and what it remembers: of a report only how far it has come, never an answer.
+// Where the page is, and what it was given: the campaign, the collector, and whether it may start.
 
-import type { Campaign, LopubClient, Raw } from "./client";
+import type { Campaign, LopubClient } from "./client";
 
 const LONGEST = 4 * 2 ** 20;
 const SECONDS = 15;
 const DAY = 86_400_000;
 const MOST_TURNS = 20_000;
 
-const { campaign: campaignId = "", questions = "", collector = "", preview = "", closed = "" } = document.body.dataset;
+const {
+  campaign: campaignId = "",
+  questions = "",
+  collector = "",
+  preview = "",
+  closed = "",
+  hosted = "",
+} = document.body.dataset;
 export const isPreview = !!preview;
 /** Whether the collector that serves the page has closed the campaign. */
 export const isClosed = !!closed;
 export const collectorUrl = collector && new URL(collector, document.baseURI).href;
 
+type Why = "noCrypto" | "noPart" | "unreachable" | "changed" | "unreadable" | "framed";
+
 /** Why there are no questions to show; the words for it are the page's. */
 export class Unavailable extends Error {
-  constructor(readonly why: "noCrypto" | "noPart" | "unreachable" | "changed" | "unreadable") {
+  constructor(readonly why: Why) {
     super(why);
   }
 }
 
-/** The campaign's bytes, from where the page was told; bounded in size and time, without redirects. */
-async function bytesOf(url: string): Promise<Uint8Array> {
-  const stop = new AbortController(), timer = setTimeout(() => stop.abort(), 1000 * SECONDS), parts: Uint8Array[] = [];
-  let length = 0;
+/**
+ * Whether a page that is hosted as files lies in the frame of another site.
+ *
+ * A collector says by a header who may frame its page. Files cannot: so that nobody is led to click
+ * on what they do not see, the page does not start there.
+ */
+function isForeignFrame(): boolean {
+  if (!hosted || window.top === window) return false;
   try {
-    const answer = await fetch(url, { credentials: "omit", referrerPolicy: "no-referrer", redirect: "error", signal: stop.signal });
-    if (!answer.ok) throw new Unavailable("unreachable");
-    for (let part, reader = answer.body!.getReader(); length <= LONGEST && !(part = await reader.read()).done; length += part.value.length) parts.push(part.value);
+    return window.top!.location.origin !== location.origin;
   } catch {
-    throw new Unavailable("unreachable");
-  } finally {
-    clearTimeout(timer);
-    stop.abort();
+    return true;
   }
-  const bytes = new Uint8Array(length);
-  parts.reduce((at, part) => (bytes.set(part, at), at + part.length), 0);
-  return bytes;
 }
 
-export async function loaded(): Promise<{ campaign: Campaign; raw: Raw }> {
+/**
+ * The campaign's bytes, from where the page was given; bounded in size and time, without redirects.
+ */
+async function bytesOf(url: string): Promise<Uint8Array> {
+  const signal = AbortSignal.timeout(1000 * SECONDS);
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  try {
+    const answer = await fetch(url, {
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      redirect: "error",
+      signal,
+    });
+    if (!answer.ok) throw new Unavailable("unreachable");
+    const reader = answer.body!.getReader();
+    while (length <= LONGEST) {
+      const part = await reader.read();
+      if (part.done) break;
+      parts.push(part.value);
+      length += part.value.length;
+    }
+    void reader.cancel();
+  } catch {
+    throw new Unavailable("unreachable");
+  }
+  return new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
+}
+
+export async function loaded(): Promise<Campaign> {
+  if (isForeignFrame()) throw new Unavailable("framed");
   if (typeof lopub === "undefined") throw new Unavailable("noPart");
   if (typeof globalThis.crypto?.getRandomValues !== "function") throw new Unavailable("noCrypto");
   const bytes = await bytesOf(questions);
   try {
-    return { campaign: await lopub.Campaign.load(bytes, { expectedId: campaignId }), raw: JSON.parse(new TextDecoder().decode(bytes)) };
+    const campaign = await lopub.Campaign.load(bytes, { expectedId: campaignId });
+    // a preview stands within the campaign's days
+    if (isPreview && timeOf(campaign)) Date.now = () => campaign.terms.schedule!.opens * DAY;
+    return campaign;
   } catch (error) {
-    throw new Unavailable(error instanceof lopub.CampaignError && error.reason === "id" ? "changed" : "unreadable");
+    const isChanged = error instanceof lopub.CampaignError && error.reason === "id";
+    throw new Unavailable(isChanged ? "changed" : "unreadable");
   }
 }
 
-/** The person's side; of a preview, one that forgets, and whose clock stands within the campaign's days. */
-export async function clientOf(campaign: Campaign): Promise<LopubClient> {
-  if (isPreview && timeOf(campaign)) Date.now = () => campaign.terms.schedule!.opens * DAY;
-  return isPreview ? copying(campaign) : new lopub.Client(campaign);
-}
-
-/** A client that keeps nothing: what it draws is a copy, which nobody can send. Of rounds, one that takes part in the present one. */
-export async function copying(campaign: Campaign): Promise<LopubClient> {
+/**
+ * A client that keeps nothing: what it draws is an example, which nobody can send. Of rounds, one
+ * that
+ * takes part in the present one.
+ */
+export async function exampleClient(campaign: Campaign): Promise<LopubClient> {
   for (let turn = 0; ; turn++) {
     const client = new lopub.Client(campaign, { store: new lopub.MemoryStore() });
     if (!campaign.repeat || turn > MOST_TURNS || (await client.due())) return client;
   }
 }
 
-/** Ask the collector to forget the report with this id; its status, 0 where it cannot be reached. */
+/**
+ * Ask the collector to forget the report with this id; its status, 0 where it cannot be reached.
+ */
 export async function forget(id: string): Promise<number> {
   try {
-    const request = { method: "POST", body: JSON.stringify({ id }), headers: { "Content-Type": "application/json" }, signal: AbortSignal.timeout(1000 * SECONDS) };
-    return (await fetch(`${collectorUrl}/withdrawals`, { ...request, credentials: "omit", referrerPolicy: "no-referrer", redirect: "manual" })).status;
+    const answer = await fetch(`${collectorUrl}/withdrawals`, {
+      method: "POST",
+      body: JSON.stringify({ id }),
+      headers: { "Content-Type": "application/json" },
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      redirect: "manual",
+      signal: AbortSignal.timeout(1000 * SECONDS),
+    });
+    return answer.status;
   } catch {
     return 0;
   }
@@ -77,37 +124,9 @@ export async function forget(id: string): Promise<number> {
 /** Below zero before the campaign begins, above zero after its last day. */
 export function timeOf({ terms: { schedule } }: Campaign): number {
   const today = Math.floor(Date.now() / DAY);
-  return !schedule ? 0 : today < schedule.opens ? -1 : today > schedule.closes ? 1 : 0;
+  if (!schedule || (today >= schedule.opens && today <= schedule.closes)) return 0;
+  return today < schedule.opens ? -1 : 1;
 }
-
-/** How far a report has come, and what its person wants of it. */
-export type Progress = "agreed" | "sent" | "withdrawing" | "withdrawn" | "closed" | "";
-
-/** How far each report has come, by its slot: one word, beside the reports in the browser's database. What cannot be stored is known until
- * the page is left; a report that is sent once more is counted once. */
-export class Memory {
-  private known: Readonly<Record<string, Progress>> = {};
-  private readonly store = isPreview ? new lopub.MemoryStore() : new lopub.IndexedDbStore("lopub page");
-
-  async read(): Promise<void> {
-    this.known = spelt((await this.store.change(campaignId)).kept);
-  }
-
-  of(slot: number | "campaign"): Progress {
-    return this.known[slot] ?? "";
-  }
-
-  async set(told: Readonly<Record<string, Progress>>): Promise<void> {
-    this.known = { ...this.known, ...told };
-    try {
-      await this.store.change(campaignId, (state) => ({ ...state, kept: new TextEncoder().encode(JSON.stringify({ ...spelt(state.kept), ...told })) }));
-    } catch {
-      // the report itself is kept; this only spares the person a question
-    }
-  }
-}
-
-const spelt = (bytes?: Uint8Array): Record<string, Progress> => (bytes ? JSON.parse(new TextDecoder().decode(bytes)) : {});
 
 /** Whether the browser promises to keep what is stored. */
 export async function persisted(): Promise<boolean> {

@@ -1,25 +1,59 @@
-// A receipt: the noisy report as a file, with which it can be withdrawn from any device. It holds no answer.
+// A receipt: the id of a report as a file, with which the report can be withdrawn from any device.
+// It
+// holds neither the report nor an answer.
 
 import type { Campaign, Report } from "./client";
 import { h } from "./dom";
 
-export const base64url = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+const LONGEST = 2 ** 20;
+const ID = /^[\w-]{22}$/;
 
-/** With every report of the device: of a campaign that repeats, one for each round so far. */
-export function saveReceipt(campaign: Campaign, collector: string, reports: readonly Report[]): void {
-  const [first] = reports, each = reports.map((report) => ({ day: new Date(report.slot * 86_400_000).toISOString().slice(0, 10), id: base64url(report.id), report: base64url(report.toBytes()) }));
-  const { id, report } = each[0], content = { receipt: "lopub", campaign: campaign.id, collector, epsilon: campaign.epsilon, ...(campaign.repeat ? { lifetime_epsilon: campaign.lifetimeEpsilon, rounds: each } : { id, report }) };
-  const url = URL.createObjectURL(new Blob([`${JSON.stringify(content, null, 1)}\n`], { type: "application/json" }));
-  const link = h("a", { href: url, download: `receipt-${campaign.terms.name}-${base64url(first.id).slice(0, 6)}.json` });
-  link.click();
+const base64url = (bytes: Uint8Array): string =>
+  btoa(String.fromCharCode(...bytes))
+    .replace(/\+/g, "-")
+    .replace(/\//g, "_")
+    .replace(/=+$/, "");
+
+/** The id of a report as text. */
+export const idOf = ({ id }: Report): string => base64url(id);
+
+const dayOf = (slot: number): string => new Date(slot * 86_400_000).toISOString().slice(0, 10);
+
+/**
+ * With the id of every report of the device: of a campaign that repeats, one for each round so far.
+ */
+export function saveReceipt(
+  campaign: Campaign,
+  collector: string,
+  history: readonly { readonly slot: number }[],
+  ids: readonly string[],
+): void {
+  const each = history.map(({ slot }, i) => ({ day: dayOf(slot), id: ids[i] }));
+  const { epsilon, lifetimeEpsilon, terms, id } = campaign;
+  const rounds = { lifetime_epsilon: lifetimeEpsilon, rounds: each };
+  const content = {
+    receipt: "lopub",
+    campaign: id,
+    collector,
+    epsilon,
+    ...(campaign.repeat ? rounds : { id: each[0].id }),
+  };
+  const text = `${JSON.stringify(content, null, 1)}\n`;
+  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  h("a", {
+    href: url,
+    download: `receipt-${terms.name}-${each[0].id.slice(0, 6)}.json`,
+  }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** The ids of the reports that a receipt of this campaign holds; none, where it is no such receipt. */
+/** The ids in a receipt of this campaign; none where the file is not one. */
 export async function idsIn(file: File, campaign: Campaign): Promise<string[]> {
   try {
-    const content = file.size < 2 ** 20 ? JSON.parse(await file.text()) : {}, ids = (content.rounds ?? [content]).map(({ id }: { readonly id: string }) => id);
-    return content.receipt === "lopub" && content.campaign === campaign.id && ids.every((id: string) => /^[\w-]{22}$/.test(id)) ? ids : [];
+    const found = file.size < LONGEST ? JSON.parse(await file.text()) : {};
+    if (found.receipt !== "lopub" || found.campaign !== campaign.id) return [];
+    const ids = (found.rounds ?? [found]).map((each: { id: unknown }) => each.id);
+    return ids.every((id: unknown) => typeof id === "string" && ID.test(id)) ? ids : [];
   } catch {
     return [];
   }

@@ -1,25 +1,36 @@
-// Campaign: what is asked, how it is randomized, on which terms. Named by the SHA-256 of its bytes; every claim in it is checked.
+// Campaign: what is asked, how it is randomized, on which terms. Named by the SHA-256 of its bytes;
+// every claim in it is checked.
 
 import { decimalUp, type Loss } from "./budget";
-import { ANY, at, isObject, membersOf, need, parsed } from "./canonical";
-import { finished } from "./codes";
+import { hex } from "./bytes";
+import { ANY, membersOf, need, parsed } from "./canonical";
+import type { Channel } from "./channels";
+import { finished, type Block } from "./codes";
+import { Domain } from "./domain";
 import { ensure } from "./errors";
-import { domainOf, type Domain } from "./domain";
-import { Least, Most } from "./limits";
-import { mechanismOf, type Block, type Channel, type Mechanism, type Noise } from "./mechanisms";
-import { bigSum, falling, largest, pause, product, sum } from "./numbers";
+import { Most } from "./limits";
+import { Mechanism, type Noise } from "./mechanism";
+import { bigSum, descending, largest, product, sum } from "./numbers";
 import type { Repeat } from "./schedule";
-import { hex, sha256 } from "./sha256";
-import { checkTranslations, termsOf, type Terms } from "./terms";
+import { sha256 } from "./sha256";
+import { Terms } from "./terms";
 import { viewOf, type Amounts, type View, type ViewRule } from "./views";
 
+/** Milliseconds of work before a page gets its turn. */
 const SLICE = 8;
-export const enum Bytes {
-  header = 29,
+
+/** Where the parts of a report's header begin (section 11), and how long it is. */
+export const enum Header {
+  campaign = 1,
+  id = 9,
+  slot = 25,
+  length = 29,
 }
 
+const SIGNATURE_BYTES = 256;
+
 export interface LoadOptions {
-  /** What the person, or the app, was told. */
+  /** The id that the person, or the app, was given. */
   readonly expectedId?: string;
 }
 
@@ -31,132 +42,217 @@ interface Parts {
   readonly view: ViewRule;
   readonly jointly: boolean;
   readonly terms: Terms;
-  /** The rounds, where there are any. */
-  readonly repeat?: Repeat;
 }
 
-export interface Campaign extends Parts {}
 export class Campaign {
-  declare readonly maskBytes: number;
+  readonly id: string;
+  readonly domain: Domain;
+  readonly mechanism: Mechanism;
+  readonly view: ViewRule;
+  readonly jointly: boolean;
+  readonly terms: Terms;
+  readonly maskBytes: number;
+  /** Bytes of a report's signature: none where everybody may take part. */
+  readonly signatureBytes: number;
   /** Bytes of the longest report that a client may make. */
-  declare readonly longestReport: number;
-  /** Epsilon of a whole report, and of everything that a device ever sends: six decimals, rounded up. */
-  declare readonly epsilon: string;
-  declare readonly lifetimeEpsilon: string;
-  /** The latter for any two histories of answers, never below the truth, in units of 2^-512. */
-  declare readonly lifetimeLoss: Loss;
-  /** Epsilon of one attribute and what follows from it: six decimals, rounded up. */
-  declare readonly epsilonOf: (name: string) => string;
-  /** The blocks of a report that covers this view, in the order of its payload; isBelow: of a permanent answer. */
-  declare readonly channels: (view: View, isBelow?: boolean) => readonly Channel[];
+  readonly longestReport: number;
+  /** Epsilon of a whole report for any two records. */
+  readonly loss: Loss;
+  /** Epsilon of everything that a device ever sends, for any two histories of answers. */
+  readonly lifetimeLoss: Loss;
+  /** Every block whose epsilon is its own, where blocks differ. */
+  readonly #differing: readonly View[];
+  readonly #channels = new Map<string, readonly Channel[]>();
 
-  /** Of parts that are checked already. */
-  constructor(parts: object) {
-    Object.assign(this, parts);
+  private constructor(parts: Parts, differing: readonly View[]) {
+    const { domain, terms, view } = parts;
+    this.id = parts.id;
+    this.domain = domain;
+    this.mechanism = parts.mechanism;
+    this.view = view;
+    this.jointly = parts.jointly;
+    this.terms = terms;
+    this.#differing = differing;
+    this.maskBytes = view.isWhole ? 0 : (domain.sizes.length + 7) >> 3;
+    this.signatureBytes = terms.invitingKeys ? SIGNATURE_BYTES : 0;
+    const payload = (mostBits(parts) + 7) >> 3;
+    this.longestReport = Header.length + this.maskBytes + payload + this.signatureBytes;
+    need(this.longestReport <= Most.reportBytes);
+    this.loss = this.#lossAmong();
+    this.lifetimeLoss = this.repeat?.isPermanent
+      ? this.#lossAmong(undefined, true)
+      : this.loss * BigInt(this.repeat?.takePart ?? 1);
   }
 
   /** The campaign that these bytes stand for. */
   static fromBytes(bytes: Uint8Array, options?: LoadOptions): Campaign {
-    return finished(loading(bytes, options));
+    return finished(Campaign.#loading(bytes, options));
   }
 
-  /** The same, in slices of a few milliseconds where codes are derived: the page stays alive meanwhile. */
+  /** The same in slices of a few milliseconds, so that a page stays alive meanwhile. */
   static async load(bytes: Uint8Array, options?: LoadOptions): Promise<Campaign> {
-    const work = loading(bytes, options);
-    let step, since = 0;
-    while (!(step = work.next()).done) if (Date.now() - since > SLICE) {
-      await pause();
+    const work = Campaign.#loading(bytes, options);
+    let since = 0;
+    for (;;) {
+      const { done, value } = work.next();
+      if (done) return value;
+      if (Date.now() - since < SLICE) continue;
+      await new Promise((go) => setTimeout(go));
       since = Date.now();
     }
-    return step.value;
+  }
+
+  /** Reads and checks all parts; yields now and then. */
+  static *#loading(bytes: Uint8Array, options: LoadOptions = {}): Generator<void, Campaign> {
+    ensure(ArrayBuffer.isView(bytes), TypeError, "a campaign is a Uint8Array");
+    const { expectedId } = options;
+    const id = hex(sha256(bytes), 8);
+    need(expectedId === undefined || id === expectedId.toLowerCase(), "id");
+    need(bytes.length <= Most.fileBytes && bracketsIn(bytes) <= Most.brackets);
+    const value = parsed(bytes);
+    const terms = new Terms(value);
+    const repeats = !!terms.schedule?.repeat;
+    const domain = new Domain(value.schema);
+    const { randomize, view, ...claims } = membersOf(value.privacy, {
+      randomize: "",
+      view: ANY,
+      epsilon: "",
+      ...(repeats && { lifetime_epsilon: "" }),
+    });
+    need(/^(joint|separate)ly$/.test(randomize));
+    const jointly = randomize === "jointly";
+    const mechanism = new Mechanism(value.mechanism);
+    const parts = { id, domain, mechanism, view: viewOf(view, domain), jointly, terms };
+    checkTogether(parts);
+    const differing = differingBlocks(parts);
+    for (const each of differing) {
+      yield* mechanism.derived(blockOf(domain, each));
+      yield;
+    }
+    const campaign = new Campaign(parts, differing);
+    need(claims.epsilon === campaign.epsilon, "claim");
+    need(!repeats || claims.lifetime_epsilon === campaign.lifetimeEpsilon, "claim");
+    return campaign;
+  }
+
+  /** The rounds, where there are any. */
+  get repeat(): Repeat | undefined {
+    return this.terms.schedule?.repeat;
+  }
+
+  /** Epsilon of a whole report: six decimals, rounded up. */
+  get epsilon(): string {
+    return decimalUp(this.loss);
+  }
+
+  /** Epsilon of everything that a device ever sends: six decimals, rounded up. */
+  get lifetimeEpsilon(): string {
+    return decimalUp(this.lifetimeLoss);
+  }
+
+  /** Epsilon of one attribute and what follows from it: six decimals, rounded up. */
+  epsilonOf(name: string): string {
+    const { domain } = this;
+    return decimalUp(this.#lossAmong(domain.following(domain.position(name)!)));
+  }
+
+  /**
+   * The blocks of a report that covers this view, in the order of its payload; isBelow: of a
+   * permanent answer.
+   */
+  channels(view: View, isBelow = false): readonly Channel[] {
+    const key = `${view}/${isBelow}`;
+    let found = this.#channels.get(key);
+    if (!found) {
+      found = this.jointly
+        ? [this.#channel(view, 1, isBelow)]
+        : view.map((i) => this.#channel([i], view.length, isBelow));
+      if (this.#channels.size > Most.codedViews) this.#channels.clear();
+      this.#channels.set(key, found);
+    }
+    return found;
+  }
+
+  #channel(block: View, nBlocks: number, isBelow?: boolean): Channel {
+    return this.mechanism.channel(blockOf(this.domain, block), nBlocks, isBelow);
+  }
+
+  /**
+   * Epsilon between records that differ in these attributes only; isBelow: of the permanent answer.
+   */
+  #lossAmong(those?: ReadonlySet<number>, isBelow?: boolean): Loss {
+    const { view, jointly, mechanism } = this;
+    const among = (i: number): boolean => !those || those.has(i);
+    if (!jointly) {
+      const losses: Amounts = (n) => {
+        const lossOf = (i: number): Loss => this.#channel([i], n, isBelow).lossOf();
+        const any = lossOf(0);
+        return mechanism.differs ? lossOf : () => any;
+      };
+      return view.mostOf(losses, bigSum, among);
+    }
+    if (!mechanism.differs) {
+      const isSeen = view.mostOf(() => () => 1n, bigSum, among);
+      return isSeen && this.#channel([0], 1, isBelow).lossOf();
+    }
+    const isOne = those?.size === 1;
+    const losses = this.#differing
+      .filter((block) => block.some(among))
+      .map((block) => {
+        const place = isOne ? block.findIndex(among) : undefined;
+        return this.#channel(block, 1, isBelow).lossOf(place);
+      });
+    return largest([0n, ...losses]);
   }
 }
 
-/** The campaign that these bytes stand for; stops now and then, and names each step anew where others may have loaded a campaign meanwhile. */
-function* loading(bytes: Uint8Array, { expectedId }: LoadOptions = {}): Generator<void, Campaign> {
-  ensure(ArrayBuffer.isView(bytes), TypeError, "a campaign is a Uint8Array");
-  at("id");
-  const id = hex(sha256(bytes), 8);
-  need(expectedId === undefined || id === expectedId.toLowerCase());
-  at("size");
-  need(bytes.length <= Most.fileBytes && bytes.filter((byte) => (byte | 32) === 0x7b).length <= Most.opened); // { and [
-  const value = parsed(bytes), { format, schedule, schema, privacy, mechanism } = Object(value), repeats = isObject(Object(schedule).repeat);
-  at("format");
-  need(isObject(value) && (format === 1 || format === 2));
-  at("schema");
-  const domain = domainOf(schema);
-  at("format");
-  need(format === (repeats ? 2 : domain.format));
-  at("view");
-  const { randomize, view, epsilon, lifetime_epsilon: lifetimeEpsilon } = membersOf(privacy, { randomize: "", view: ANY, epsilon: "", ...(repeats && { lifetime_epsilon: "" }) });
-  need(/^(joint|separate)ly$/.test(randomize));
-  const rule = viewOf(view, domain);
-  at("mechanism");
-  const noise = mechanismOf(mechanism);
-  at("member");
-  const terms = termsOf(value), campaign = yield* checked({ id, domain, mechanism: noise, view: rule, jointly: randomize === "jointly", terms, repeat: terms.schedule?.repeat });
-  at("claim");
-  need(epsilon === campaign.epsilon && (!repeats || lifetimeEpsilon === campaign.lifetimeEpsilon));
-  return campaign;
-}
+const bracketsIn = (bytes: Uint8Array): number =>
+  bytes.filter((byte) => (byte | 32) === 0x7b).length; // { and [
+
+const blockOf = ({ attributes }: Domain, positions: View): Block =>
+  positions.map((i) => attributes[i]);
 
 /** A bound on the cells of a view. */
-const mostCellsOf = (view: ViewRule, sizes: readonly bigint[]): bigint => falling([product(sizes), largest([BigInt(view.room ?? 0), view.mostOf(() => (i) => sizes[i], product, () => true)])])[1];
+function mostCellsOf(view: ViewRule, sizes: readonly bigint[]): bigint {
+  const most = view.mostOf(
+    () => (i) => sizes[i],
+    product,
+    () => true,
+  );
+  const [, smaller] = descending([product(sizes), largest([BigInt(view.room), most])]);
+  return smaller;
+}
 
-/** A campaign of parts that go together, in the order of section 3.10. */
-function* checked(parts: Parts): Generator<void, Campaign> {
-  const { domain, view, mechanism, jointly, terms, repeat } = parts, { attributes, sizes } = domain, { noise, lower, differs } = mechanism, { weights } = view, isPermanent = !!repeat?.isPermanent;
-  const counts = jointly ? [1] : view.sizes, fits = (each: Noise): boolean => counts.length === each.size && counts.every((n) => each.has(n));
-  at("questionnaire");
+/** A bound on the bits of a payload. */
+function mostBits({ domain, mechanism, view, jointly }: Parts): number {
+  const { attributes, sizes } = domain;
+  if (jointly) return mechanism.mostWidth(mostCellsOf(view, sizes.map(BigInt)), attributes);
+  const widths = attributes.map((each) => mechanism.mostWidth(BigInt(each.size), [each]));
+  return sum(descending(widths).slice(0, Math.max(...view.sizes)));
+}
+
+/** Refuse parts that do not go together. */
+function checkTogether({ domain, mechanism, view, jointly, terms }: Parts): void {
+  const isPermanent = !!terms.schedule?.repeat?.isPermanent;
+  const counts = jointly ? [1] : view.sizes;
+  const fits = (noise: Noise): boolean =>
+    counts.length === noise.size && counts.every((n) => noise.has(n));
   domain.checkQuestionnaire();
-  at("view"); // one that a device keeps with its permanent answer must not single it out
-  need(view.fits(jointly) && (!isPermanent || weights?.every((weight) => terms.minReports * weight >= Least.alike * sum(weights))));
-  at("terms");
-  checkTranslations(terms, domain);
-  at("limit");
-  const mostCells = mostCellsOf(view, sizes.map(BigInt));
+  need(view.fits(jointly));
+  need(!isPermanent || view.mayBeKept(), "view");
+  terms.checkTranslations(domain);
+  const mostCells = mostCellsOf(view, domain.sizes.map(BigInt));
   need(!jointly || mostCells <= mechanism.largestBlock);
-  at("mechanism");
-  need(fits(noise) && !!lower === isPermanent && fits(lower ?? noise) && mechanism.fits(attributes, jointly));
-  at("limit");
-  const differing = (differs && (jointly ? view.few() : sizes.map((_, i) => [i]))) || [], blockOf = (each: View): Block => each.map((i) => attributes[i]), blocks = differing.map(blockOf);
-  need(!differs || (blocks.length && blocks.length <= Most.codedViews && mechanism.areFew(blocks)));
-  for (const block of blocks) {
-    yield* mechanism.derived(block);
-    yield;
-  }
-  at("limit");
-  const maskBytes = view.isWhole ? 0 : (sizes.length + 7) >> 3;
-  const longestReport = Bytes.header + maskBytes + (((jointly ? mechanism.mostWidth(mostCells) : sum(falling(attributes.map((each) => mechanism.mostWidth(BigInt(each.size), [each]))).slice(0, Math.max(...view.sizes)))) + 7) >> 3);
-  need(longestReport <= Most.reportBytes);
-  const channel = (block: View, nBlocks: number, isBelow?: boolean): Channel => mechanism.channel(blockOf(block), nBlocks, isBelow), known = new Map<string, readonly Channel[]>();
+  need(fits(mechanism.noise) && !!mechanism.lower === isPermanent);
+  need(!mechanism.lower || fits(mechanism.lower));
+  need(mechanism.fits(domain.attributes, jointly));
+}
 
-  /** Epsilon between records that differ in these attributes only; isBelow: of the permanent answer. */
-  function lossAmong(those?: ReadonlySet<number>, isBelow?: boolean): Loss {
-    const among = (i: number): boolean => !those || those.has(i), losses: Amounts = (n) => {
-      const loss = (i: number): Loss => channel([i], n, isBelow).lossOf(), any = loss(0);
-      return differs ? loss : () => any;
-    };
-    if (!jointly) return view.mostOf(losses, bigSum, among);
-    if (!differs) return view.mostOf(() => () => 1n, bigSum, among) && losses(1)(0);
-    const isOne = those?.size === 1;
-    return largest([0n, ...differing.filter((each) => each.some(among)).map((each) => channel(each, 1, isBelow).lossOf(isOne ? each.findIndex(among) : undefined))]);
-  }
-
-  const loss = lossAmong(), lifetimeLoss = isPermanent ? lossAmong(undefined, true) : loss * BigInt(repeat?.takePart ?? 1);
-  return new Campaign({
-    ...parts,
-    maskBytes,
-    longestReport,
-    lifetimeLoss,
-    epsilon: decimalUp(loss),
-    lifetimeEpsilon: decimalUp(lifetimeLoss),
-    epsilonOf: (name: string) => decimalUp(lossAmong(domain.following(domain.position(name)!))),
-    channels(view: View, isBelow?: boolean) {
-      const key = `${view}/${isBelow}`;
-      if (known.size > Most.codedViews) known.clear();
-      if (!known.has(key)) known.set(key, jointly ? [channel(view, 1, isBelow)] : view.map((i) => channel([i], view.length, isBelow)));
-      return known.get(key)!;
-    },
-  });
+/** The blocks that can occur, where each has an epsilon of its own; refuses too many. */
+function differingBlocks({ domain, mechanism, view, jointly }: Parts): readonly View[] {
+  if (!mechanism.differs) return [];
+  const found = jointly ? view.few() : domain.sizes.map((_, i) => [i]);
+  need(found && found.length && found.length <= Most.codedViews);
+  need(mechanism.areFew(found.map((each) => blockOf(domain, each))));
+  return found;
 }

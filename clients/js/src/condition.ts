@@ -1,39 +1,55 @@
 // Only-if: when a question applies (section 3.8).
 
-import { ANY, membersOf, need, type Json } from "./canonical";
+import { ANY, isObject, membersOf, need, type Json } from "./canonical";
 import { Most } from "./limits";
 
 export type Answer = string | number | boolean;
 
-export interface Comparison {
-  readonly field: string;
-  readonly operator: string;
-  readonly values: readonly Answer[];
-}
+export class Comparison {
+  constructor(
+    readonly field: string,
+    readonly operator: string,
+    readonly values: readonly Answer[],
+  ) {}
 
-/** Whether it holds, where each comparison does or does not. */
-export interface Condition {
-  readonly comparisons: readonly Comparison[];
-  readonly evaluate: (holds: (comparison: Comparison) => boolean) => boolean;
-}
-
-export function conditionOf(value: Json): Condition {
-  const comparisons: Comparison[] = [], evaluate = read(value, comparisons);
-  need(comparisons.length <= Most.comparisons);
-  return { comparisons, evaluate };
-}
-
-function read(value: Json, found: Comparison[]): Condition["evaluate"] {
-  const [operator] = Object.keys(value).filter((key) => key !== "field"), isJoining = /^(and|or)$/.test(operator), isNot = operator === "not";
-  need(isJoining || isNot || /^(equals|oneOf|includes|atLeast|atMost|above|below)$/.test(operator));
-  const { field, [operator]: inner } = membersOf(value, { [operator]: ANY, ...(isJoining || isNot ? {} : { field: "" }) }), values = isJoining || operator === "oneOf" ? inner : [inner];
-  need(Array.isArray(values) && values.length > +isJoining);
-  if (field === undefined) {
-    const parts = values.map((part) => read(part, found));
-    return (holds) => (operator === "or" ? parts.some((part) => part(holds)) : parts.every((part) => part(holds)) !== isNot);
+  /** The name of the attribute that is looked at: of a list, the option that is to be ticked. */
+  get attribute(): string {
+    return this.operator === "includes" ? `${this.field}/${this.values[0]}` : this.field;
   }
-  need(values.every((each) => typeof each !== "object"));
-  const comparison = { field: field as string, operator, values: values as Answer[] };
-  found.push(comparison);
-  return (holds) => holds(comparison);
+}
+
+type Evaluate = (holds: (comparison: Comparison) => boolean) => boolean;
+
+export class Condition {
+  readonly comparisons: Comparison[] = [];
+  /** Whether it holds, where each comparison does or does not. */
+  readonly evaluate: Evaluate;
+
+  constructor(value: Json) {
+    this.evaluate = this.#read(value, 1);
+    need(this.comparisons.length <= Most.comparisons);
+  }
+
+  #read(value: Json, depth: number): Evaluate {
+    need(isObject(value) && depth <= Most.conditions);
+    const [operator] = Object.keys(value).filter((key) => key !== "field");
+    const isJoining = /^(and|or)$/.test(operator);
+    if (isJoining || operator === "not") {
+      const { [operator]: inner } = membersOf(value, { [operator]: ANY });
+      const values = isJoining ? inner : [inner];
+      need(Array.isArray(values) && values.length > +isJoining);
+      const parts = values.map((part) => this.#read(part, depth + 1));
+      if (operator === "or") return (holds) => parts.some((part) => part(holds));
+      return (holds) => parts.every((part) => part(holds)) === isJoining;
+    }
+    need(/^(equals|oneOf|includes|atLeast|atMost|above|below)$/.test(operator));
+    const members = membersOf(value, { field: "", [operator]: ANY });
+    const given = members[operator as "field"] as Json;
+    const values = operator === "oneOf" ? given : [given];
+    need(Array.isArray(values) && values.length);
+    need(values.every((each) => typeof each !== "object"));
+    const comparison = new Comparison(members.field, operator, values as Answer[]);
+    this.comparisons.push(comparison);
+    return (holds) => holds(comparison);
+  }
 }

@@ -1,22 +1,33 @@
-// Every error of the client. Names and meanings are those of the Python client; no message ever contains an answer.
+// Every error of the client. Names and meanings are those of the Python client; no message ever
+// contains an answer.
 
-/** Why a campaign is refused. The words are part of the format, in the order of the checks. */
-export type CampaignRefusal =
-  | "id" | "size" | "json" | "canonical" | "format" | "schema" | "view" | "mechanism"
-  | "terms" | "member" | "questionnaire" | "limit" | "codes" | "claim";
+/** Why a campaign is refused; the words are part of the format. */
+export type CampaignRefusal = "id" | "format" | "view" | "claim" | "invalid";
 
 /** Why a report is refused. */
 export type Reason =
-  | "json" | "version" | "campaign" | "length" | "slot" | "view" | "padding" | "range" | "weight" | "withdrawn" | "conflict";
+  | "json"
+  | "version"
+  | "campaign"
+  | "length"
+  | "slot"
+  | "view"
+  | "padding"
+  | "range"
+  | "weight"
+  | "withdrawn"
+  | "conflict";
 
-/** Anything that LoPub throws on purpose; `reason` where a whole campaign, or a report, was refused. */
+/**
+ * Anything that LoPub throws on purpose; `reason` where a whole campaign, or a report, was refused.
+ */
 export class LopubError extends Error {
-  override name = "LopubError"; // minifying takes the classes' own
-  declare readonly reason?: CampaignRefusal | Reason;
-
-  constructor(message: string, reason?: CampaignRefusal | Reason) {
+  override name = "LopubError"; // a minifier shortens the names of classes
+  constructor(
+    message: string,
+    readonly reason?: CampaignRefusal | Reason,
+  ) {
     super(message);
-    this.reason = reason;
   }
 }
 
@@ -25,7 +36,7 @@ export class CampaignError extends LopubError {
   override name = "CampaignError";
 }
 
-/** A campaign that reveals more than the app, or its user, allows. */
+/** A campaign that reveals more than the app, or the person, allows. */
 export class EpsilonTooHigh extends CampaignError {
   override name = "EpsilonTooHigh";
 }
@@ -55,8 +66,10 @@ export class TryLater extends CollectorError {
   override name = "TryLater";
 }
 
+type Kind = new (message: string, reason?: never) => Error;
+
 /** Throw an error unless something is so. */
-export function ensure(isSo: unknown, kind: new (message: string, reason?: never) => Error, message: string, reason?: Reason): asserts isSo {
+export function ensure(isSo: unknown, kind: Kind, message: string, reason?: Reason): asserts isSo {
   if (!isSo) throw new kind(message, reason as never);
 }
 
@@ -65,7 +78,7 @@ export function accept(isRight: unknown, reason: Reason): asserts isRight {
   ensure(isRight, ReportRejected, `the report is refused (${reason})`, reason);
 }
 
-/** Refuse options that there are not. */
+/** Refuse options that do not exist. */
 export function expectNone(options: object): void {
-  for (const name in options) throw new TypeError(`there is no option '${name}'`);
+  for (const name in options) throw new TypeError(`unknown option '${name}'`);
 }

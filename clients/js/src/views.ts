@@ -3,85 +3,170 @@
 import { asText, membersOf, named, need, type Json } from "./canonical";
 import type { Domain } from "./domain";
 import { Most } from "./limits";
-import { ascending, falling, largest, range, sum } from "./numbers";
+import { ascending, descending, largest, range, sum } from "./numbers";
 import type { Randomness } from "./randomness";
 
+/** Positions of attributes, ascending. */
 export type View = readonly number[];
-/** Number of attributes in a view -> attribute -> a number of it where so many share the budget. */
+/** Number of attributes in a view -> attribute -> its amount where so many share the budget. */
 export type Amounts = (nAttributes: number) => (position: number) => bigint;
+/** A sum, or a product. */
+export type Fold = (values: readonly bigint[]) => bigint;
 
-export interface ViewRule {
-  readonly isWhole?: boolean;
-  /** How often each view is drawn, where a device may keep its view over rounds. */
-  readonly weights?: readonly number[];
-  /** To which a view may always grow, where it grows by its cells. */
-  readonly room?: number;
+export abstract class ViewRule {
+  /** Whether every report covers all attributes, so that it has no mask. */
+  readonly isWhole: boolean = false;
+  /** The cells to which a view may always grow, where it grows by its cells. */
+  readonly room: number = 0;
   /** How many attributes a view may have, where it is randomized separately. */
-  readonly sizes: readonly number[];
+  abstract readonly sizes: readonly number[];
   /** Whether these attributes allow the rule. */
-  fits(jointly: boolean): boolean;
-  draw(randomness: Randomness): View;
-  canDraw(view: View): boolean;
-  /** Every view that can be drawn, each once; nothing where too many sets are looked at to find them. */
-  few(): readonly View[] | undefined;
-  /** The largest sum, or product, of its attributes' amounts that a view can have; among: of these attributes only. */
-  mostOf(amounts: Amounts, fold: (values: readonly bigint[]) => bigint, among: (position: number) => boolean): bigint;
+  abstract fits(jointly: boolean): boolean;
+  /** Whether many devices share each view, so that a device may keep its own over rounds. */
+  abstract mayBeKept(): boolean;
+  abstract draw(randomness: Randomness): View;
+  abstract canDraw(view: View): boolean;
+  /** Every view that can be drawn, each once; undefined where finding them takes too long. */
+  abstract few(): readonly View[] | undefined;
+  /**
+   * The largest fold of its attributes' amounts that a view can have; among: of these attributes
+   * only.
+   */
+  abstract mostOf(amounts: Amounts, fold: Fold, among: (position: number) => boolean): bigint;
 }
 
-/** The first attributes, so many, of a random order in which a list counts as one question. */
-function walk({ questions, sizes }: Domain, n: number, randomness: Randomness): number[] {
-  if (!questions.some(({ list }) => list)) return randomness.prefix(sizes.length, n);
-  let at = 0;
-  const left = questions.map(({ attributes }) => attributes.map(() => at++));
-  return range(n).map(() => {
-    const i = randomness.below(left.length), [taken] = left[i].splice(randomness.below(left[i].length), 1);
-    if (!left[i].length) left.splice(i, 1);
-    return taken;
-  });
-}
+/**
+ * Attributes in a random order, each taken as long as there are fewer than k, or their cells stay
+ * few.
+ */
+class Growing extends ViewRule {
+  readonly sizes: readonly number[];
+  override readonly room: number;
 
-/** Attributes in a random order, each taken for as long as there are fewer than k, or their cells stay few. */
-function growing(domain: Domain, k: number, cells?: number): ViewRule {
-  const { sizes } = domain, d = sizes.length, fitsIn = (view: View, i: number): boolean => view.length < k || view.reduce((total, each) => total * sizes[each], sizes[i]) <= cells!;
-  const canDraw = (view: View): boolean => fitsIn(view.slice(1), view[0]) && sizes.every((_, i) => view.includes(i) || !fitsIn(view, i));
-  return {
-    room: cells,
-    sizes: [k],
-    fits: (jointly) => (cells === undefined ? k > 0 && k <= d : jointly && cells > 3 && d > 1),
-    draw(randomness) {
-      const view: number[] = [];
-      for (const i of walk(domain, cells ? d : k, randomness)) if (fitsIn(view, i)) view.push(i);
-      return ascending(view);
-    },
-    canDraw,
-    few() {
-      const found: View[] = [[]]; // each grows by later attributes, of `sample` by enough of them
-      for (const view of found) for (let i = (view.at(-1) ?? -1) + 1; i < d; i++) {
-        if (fitsIn(view, i) && (cells || d - i >= k - view.length) && found.push([...view, i]) > (cells ? Most.tried : Most.prefixes) + 1) return undefined;
+  /** cells: left out where only the number of attributes counts. */
+  constructor(
+    readonly domain: Domain,
+    readonly k: number,
+    readonly cells?: number,
+  ) {
+    super();
+    this.sizes = [k];
+    this.room = cells ?? 0;
+  }
+
+  get #n(): number {
+    return this.domain.sizes.length;
+  }
+
+  #fitsIn(view: View, i: number): boolean {
+    const { sizes } = this.domain;
+    return (
+      view.length < this.k ||
+      view.reduce((total, each) => total * sizes[each], sizes[i]) <= this.room
+    );
+  }
+
+  fits(jointly: boolean): boolean {
+    if (this.cells === undefined) return this.k > 0 && this.k <= this.#n;
+    return jointly && this.cells > 3 && this.#n > 1;
+  }
+
+  mayBeKept(): boolean {
+    return false;
+  }
+
+  draw(randomness: Randomness): View {
+    const view: number[] = [];
+    for (const i of this.#walk(this.cells ? this.#n : this.k, randomness)) {
+      if (this.#fitsIn(view, i)) view.push(i);
+    }
+    return ascending(view);
+  }
+
+  /** The first n attributes of a random order in which a list counts as one question. */
+  #walk(n: number, randomness: Randomness): number[] {
+    const { questions } = this.domain;
+    if (!questions.some(({ list }) => list)) return randomness.prefix(this.#n, n);
+    let at = 0;
+    const left = questions.map(({ attributes }) => attributes.map(() => at++));
+    return range(n).map(() => {
+      const i = randomness.below(left.length);
+      const [taken] = left[i].splice(randomness.below(left[i].length), 1);
+      if (!left[i].length) left.splice(i, 1);
+      return taken;
+    });
+  }
+
+  canDraw(view: View): boolean {
+    const isFull = range(this.#n).every((i) => view.includes(i) || !this.#fitsIn(view, i));
+    return isFull && this.#fitsIn(view.slice(1), view[0]);
+  }
+
+  few(): readonly View[] | undefined {
+    const found: View[] = [[]]; // each grows by later attributes, of `sample` by enough of them
+    const most = this.cells ? Most.tried : Most.prefixes;
+    for (const view of found) {
+      for (let i = (view.at(-1) ?? -1) + 1; i < this.#n; i++) {
+        const isEnough = this.cells || this.#n - i >= this.k - view.length;
+        if (!isEnough || !this.#fitsIn(view, i)) continue;
+        if (found.push([...view, i]) > most + 1) return undefined;
       }
-      return found.filter(canDraw);
-    },
-    mostOf: (amounts, fold, among) => fold(falling(range(d).filter(among).map(amounts(k))).slice(0, k)),
-  };
+    }
+    return found.filter((view) => this.canDraw(view));
+  }
+
+  mostOf(amounts: Amounts, fold: Fold, among: (position: number) => boolean): bigint {
+    const each = range(this.#n).filter(among).map(amounts(this.k));
+    return fold(descending(each).slice(0, this.k));
+  }
 }
 
 /** Sets of attributes, each as often as its weight has it. */
-function listed(sets: readonly View[], weights: readonly number[]): ViewRule {
-  const known = new Set(sets.map(String)), total = sum(weights);
-  need(known.size === sets.length && sets.length && total <= Most.weight);
-  return {
-    weights,
-    sizes: [...new Set(sets.map(({ length }) => length))],
-    fits: () => true,
-    draw(randomness) {
-      let left = randomness.below(total), i = 0;
-      while (left >= weights[i]) left -= weights[i++];
-      return sets[i];
-    },
-    canDraw: (view) => known.has(String(view)),
-    few: () => sets,
-    mostOf: (amounts, fold, among) => largest(sets.map((view) => fold(view.filter(among).map(amounts(view.length))))),
-  };
+class Listed extends ViewRule {
+  readonly sizes: readonly number[];
+  readonly #known: ReadonlySet<string>;
+  readonly #total: number;
+
+  constructor(
+    readonly sets: readonly View[],
+    readonly weights: readonly number[],
+    override readonly isWhole = false,
+  ) {
+    super();
+    this.sizes = [...new Set(sets.map(({ length }) => length))];
+    this.#known = new Set(sets.map(String));
+    this.#total = sum(weights);
+    need(this.#known.size === sets.length && sets.length && this.#total <= Most.weight);
+  }
+
+  fits(): boolean {
+    return true;
+  }
+
+  mayBeKept(): boolean {
+    const { sets, weights } = this;
+    const isCommon = weights.every((weight) => weight * Most.keptShares >= this.#total);
+    return sets.length <= Most.keptSets && isCommon;
+  }
+
+  draw(randomness: Randomness): View {
+    let left = randomness.below(this.#total);
+    let i = 0;
+    while (left >= this.weights[i]) left -= this.weights[i++];
+    return this.sets[i];
+  }
+
+  canDraw(view: View): boolean {
+    return this.#known.has(String(view));
+  }
+
+  few(): readonly View[] {
+    return this.sets;
+  }
+
+  mostOf(amounts: Amounts, fold: Fold, among: (position: number) => boolean): bigint {
+    return largest(this.sets.map((view) => fold(view.filter(among).map(amounts(view.length)))));
+  }
 }
 
 /** The members of all kinds, beside the kind. */
@@ -91,23 +176,37 @@ interface Members {
   readonly sets: readonly Json[];
 }
 
-/** By kind: the samples of its members, and the rule that they describe. */
-const RULES: Readonly<Record<string, readonly [object, (domain: Domain, members: Members) => ViewRule]>> = {
-  all: [{}, (domain) => ({ ...listed([range(domain.sizes.length)], [1]), isWhole: true })],
-  sample: [{ attributes: 0 }, (domain, { attributes }) => growing(domain, attributes)],
-  fill: [{ cells: 0 }, (domain, { cells }) => growing(domain, 2, cells)],
-  listed: [
-    { sets: [] },
-    (domain, { sets }) => {
-      const each = sets.map((item) => membersOf(item, { attributes: [], weight: 0 }));
-      const views = each.map(({ attributes }) => attributes.map((name) => domain.position(asText(name))!)), weights = each.map(({ weight }) => weight);
-      need(weights.every((weight) => weight > 0) && views.every((view) => view.length && view.every((place, i) => place > (view[i - 1] ?? -1))) && sum(views.map(({ length }) => length)) <= Most.listed);
-      return listed(views, weights);
-    },
-  ],
+type Kind = {
+  /** Samples of the members. */
+  readonly members: object;
+  readonly rule: (domain: Domain, members: Members) => ViewRule;
 };
 
+const KINDS: Readonly<Record<string, Kind>> = {
+  all: { members: {}, rule: ({ sizes }) => new Listed([range(sizes.length)], [1], true) },
+  sample: {
+    members: { attributes: 0 },
+    rule: (domain, { attributes }) => new Growing(domain, attributes),
+  },
+  fill: { members: { cells: 0 }, rule: (domain, { cells }) => new Growing(domain, 2, cells) },
+  listed: { members: { sets: [] }, rule: listed },
+};
+
+function listed(domain: Domain, { sets }: Members): ViewRule {
+  const each = sets.map((item) => membersOf(item, { attributes: [], weight: 0 }));
+  const weights = each.map(({ weight }) => weight);
+  const views = each.map(({ attributes }) =>
+    attributes.map((name) => domain.position(asText(name))!),
+  );
+  need(weights.every((weight) => weight > 0));
+  for (const view of views) {
+    need(view.length && view.every((place, i) => place > (view[i - 1] ?? -1)));
+  }
+  need(sum(views.map(({ length }) => length)) <= Most.listed);
+  return new Listed(views, weights);
+}
+
 export function viewOf(value: Json, domain: Domain): ViewRule {
-  const [own, make] = named(RULES, Object(value).kind);
-  return make(domain, membersOf(value, { kind: "", ...own }) as unknown as Members);
+  const { members, rule } = named(KINDS, Object(value).kind);
+  return rule(domain, membersOf(value, { kind: "", ...members }) as unknown as Members);
 }

@@ -9,7 +9,10 @@ export function handIn(bytes: Uint8Array): void {
   taken = 0;
 }
 
-/** The stream fetches ahead: what is behind the last byte is filled with zeros, and the test sees how far it was read. */
+/**
+ * The stream fetches ahead: what is behind the last byte is filled with zeros, and the test sees
+ * how far it was read.
+ */
 export function fill(bytes: Uint8Array): Uint8Array {
   bytes.fill(0);
   bytes.set(left.subarray(taken, taken + bytes.length));

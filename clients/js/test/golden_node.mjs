@@ -7,4 +7,5 @@ import "./golden.mjs";
 globalThis.crypto ??= webcrypto;
 const [build, ...files] = process.argv.slice(2);
 vm.runInThisContext(`${readFileSync(build, "utf8")};globalThis.lopubTesting = lopubTesting`);
-console.log(JSON.stringify(await globalThis.checkGolden(globalThis.lopubTesting, ...files.map((file) => JSON.parse(readFileSync(file, "utf8"))))));
+const vectors = files.map((file) => JSON.parse(readFileSync(file, "utf8")));
+console.log(JSON.stringify(globalThis.checkGolden(globalThis.lopubTesting, ...vectors)));

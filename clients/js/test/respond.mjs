@@ -1,4 +1,5 @@
-// node respond.mjs CAMPAIGN [BUNDLE]: one JSON record a line in, each a new respondent with an empty store; one report in
+// node respond.mjs CAMPAIGN [BUNDLE]: one JSON record a line in, each a new respondent with an
+// empty store; one report in
 // hexadecimal a line out, made by the bundle that is shipped. What `lopub audit --client` wants.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -7,7 +8,9 @@ import { pathToFileURL } from "node:url";
 
 globalThis.crypto ??= webcrypto;
 const [file, bundle] = process.argv.slice(2);
-const shipped = bundle ? pathToFileURL(bundle) : new URL("../../../src/lopub/pages/client/lopub.mjs", import.meta.url);
+const shipped = bundle
+  ? pathToFileURL(bundle)
+  : new URL("../../../src/lopub/pages/client/lopub.mjs", import.meta.url);
 const { Campaign, Client, MemoryStore } = await import(shipped);
 const campaign = Campaign.fromBytes(new Uint8Array(readFileSync(file)));
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.bulk.draws import DrawnWords, RandomWords, uniform_below, words
+from lopub.bulk.view_laws import view_law
 from lopub.campaign.domain import Clique
 from lopub.campaign.views import AllAttributes, Fill, Listed, Sample, ViewRule
 from lopub.campaign.views.walk import Lists, questions_of
@@ -32,7 +33,7 @@ def draw_masks(rule: ViewRule, sizes: tuple[int, ...], n: int, source: RandomWor
 
 def chance_of(rule: ViewRule, sizes: tuple[int, ...], clique: Clique) -> float:
     """The chance that a view holds all of these attributes; as often as among drawn views where nobody can compute it."""
-    exact = rule.coverage(clique, sizes)
+    exact = view_law(rule).coverage(clique, sizes)
     return (
         float(_drawn(rule, sizes)[:, list(clique)].all(axis=1).mean()) if exact is None else exact
     )

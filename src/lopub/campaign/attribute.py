@@ -12,26 +12,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from lopub.campaign.canonical import LARGEST_INTEGER, Json, without_defaults
+from lopub.campaign.canonical import LARGEST_INTEGER, Json, without_empty
 from lopub.campaign.condition import LISTED, Comparison, Condition
-from lopub.campaign.texts import (
-    check_text,
-    check_texts,
-    composed_or_empty,
-    composed_texts,
-    one_line,
-)
+from lopub.campaign.texts import check_text, check_texts, composed, one_line
 from lopub.errors import CampaignError, DomainError
 
 MOST_CANDIDATES = 2**16
-"""Of one attribute. More is a text or an identifier, which no survey of this kind can learn."""
+"""Candidates of one attribute. More would be a text or an identifier, about which no survey of this kind can learn."""
 LONGEST_SHOWN = 40  # characters of a candidate in a message
 
 NOT_APPLICABLE = "(not applicable)"
 """The text, in tables, of a question that does not apply."""
 
 Value = str | bool | int | float | None
-"""An answer; None where there is none."""
+"""An answer, or None for no answer."""
 Accepted = range | frozenset[int]
 """Candidates for which a comparison holds."""
 
@@ -42,8 +36,8 @@ _FALSE = ("false", "False", "FALSE", "0")
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Attribute(ABC):
-    """One question with its candidates, in order; behind the answers a missing one, if allowed, and then, where the question
-    applies only if a condition holds, "not applicable"."""
+    """One question with its candidates, in order: the answers, then a missing one, if allowed, then "not applicable", where the
+    question applies only if a condition holds."""
 
     type: ClassVar[str]
 
@@ -57,10 +51,7 @@ class Attribute(ABC):
     """When the question applies; None: always."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "name", check_text(self.name, "an attribute's name", CampaignError)
-        )
-        composed_texts(self, "title", "question", "description")
+        check_text(self.name, "an attribute's name", CampaignError)
         n = self.size
         if n < 2:
             raise DomainError(
@@ -90,7 +81,7 @@ class Attribute(ABC):
 
     @abstractmethod
     def _parsed(self, text: str) -> Value:
-        """The answer that a non-empty text in a table stands for."""
+        """The answer that a non-empty text in a table means."""
 
     @cached_property
     def candidates(self) -> tuple[Value, ...]:
@@ -134,11 +125,6 @@ class Attribute(ABC):
         """Whether the order of the candidates means something."""
         return True
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether format 1 knows such questions."""
-        return self.only_if is None
-
     def index(self, value: Value) -> int:
         """The number of the candidate that this answer, or NOT_APPLICABLE, is."""
         if self.only_if is not None and value == NOT_APPLICABLE:
@@ -152,7 +138,7 @@ class Attribute(ABC):
         return self._n_answers
 
     def parse(self, text: str) -> Value:
-        """The answer that a text in a table stands for; the empty text is no answer."""
+        """The answer that a text in a table means; the empty text is no answer."""
         if text == NOT_APPLICABLE and self.only_if:
             return text
         return None if text == "" else self._parsed(text)
@@ -206,7 +192,7 @@ class Attribute(ABC):
             "description": self.description,
         }
         constraints: dict[str, Json] = {"required": not self.missing, **self._constraints()}
-        common = without_defaults(texts, dict.fromkeys(texts, ""))
+        common = without_empty(texts)
         if self.only_if is not None:
             common["onlyIf"] = self.only_if.to_json()
         return {
@@ -237,11 +223,9 @@ class Categorical(Attribute):
     def __post_init__(self) -> None:
         if isinstance(self.values, str):
             raise DomainError(f"attribute {self.name!r} needs a list of values, got one text")
-        values = check_texts(self.values, f"a value of attribute {self.name!r}", DomainError)
-        object.__setattr__(self, "values", values)
-        composed_texts(self, "labels")
-        different = set(values)
-        if len(different) < len(values):
+        check_texts(self.values, f"a value of attribute {self.name!r}", DomainError)
+        different = set(self.values)
+        if len(different) < len(self.values):
             raise DomainError(f"attribute {self.name!r} lists the same candidate twice")
         if self.only_if and NOT_APPLICABLE in different:
             raise DomainError(
@@ -252,7 +236,7 @@ class Categorical(Attribute):
                 f"attribute {self.name!r} has a label for a value that it does not list"
             )
         object.__setattr__(
-            self, "labels", {value: self.labels.get(value, value) for value in values}
+            self, "labels", {value: self.labels.get(value, value) for value in self.values}
         )
         super().__post_init__()
 
@@ -275,12 +259,13 @@ class Categorical(Attribute):
     def _answer_index(self, value: Value) -> int:
         if not isinstance(value, str):
             raise self._wrong_type("a text", value)
-        index = self._index_of.get(value)
-        if index is None:
-            index = self._index_of.get(composed_or_empty(value))
-        if index is None:
+        return self._compared(value if value in self._index_of else composed(value))
+
+    def _compared(self, value: Value) -> int:
+        """The candidate with just this text: conditions must mean the same on every device."""
+        if not isinstance(value, str) or value not in self._index_of:
             raise self._unlisted()
-        return index
+        return self._index_of[value]
 
     def _parsed(self, text: str) -> Value:
         return text

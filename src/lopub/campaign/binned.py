@@ -54,10 +54,6 @@ class Binned(Attribute):
         return BELOW in self.edges or ABOVE in self.edges
 
     @property
-    def is_plain(self) -> bool:
-        return super().is_plain and not self.is_open
-
-    @property
     def answers(self) -> tuple[Value, ...]:
         return self.answer_texts
 
@@ -77,7 +73,7 @@ class Binned(Attribute):
         return {edge: place for place, edge in enumerate(self.edges[1:-1], start=1)}
 
     def _side(self, operator: str, value: Value) -> range:
-        """Bins are closed on the right: a number above an edge, or at most an edge, can be told; one below it cannot."""
+        """Bins are closed on the right, so `above` and `atMost` an edge can be decided, and `below` cannot."""
         if operator not in ("above", "atMost") or value not in self._place_of_inner_edge:
             raise DomainError(
                 f"attribute {self.name!r} is binned and can only be compared by above or atMost,"
@@ -132,5 +128,5 @@ class Binned(Attribute):
 
 
 def _edge_text(edge: str, name: str) -> str:
-    """An edge as it is spelt; only order tells whether an infinite one stands where it may."""
+    """An edge in its canonical spelling; whether an infinite one is first or last is checked by their order."""
     return edge if edge in (BELOW, ABOVE) else decimal_text(edge, name)

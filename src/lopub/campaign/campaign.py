@@ -3,53 +3,44 @@
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
+from lopub.campaign.admission import SIGNATURE_BYTES
 from lopub.campaign.budget import decimal_up, float_up, times_up
 from lopub.campaign.canonical import (
     LONGEST_FILE,
-    SPELT_ANEW,
     Json,
     Members,
     canonical_bytes,
-    check_spelling,
-    parse_canonical,
+    parse,
     within_limits,
 )
 from lopub.campaign.domain import Clique, Domain
 from lopub.campaign.fields import domain_from_json
 from lopub.campaign.mechanisms import Block, Channel, Mechanism, mechanism_from_json
-from lopub.campaign.schedule import repeats
 from lopub.campaign.terms import Terms, check_translations, terms_from_json
 from lopub.campaign.texts import html_table, one_line
 from lopub.campaign.views import Losses, ViewRule, view_from_json
-from lopub.errors import (
-    CampaignError,
-    CampaignRefusal,
-    CodesCollide,
-    DomainError,
-    StoreError,
-    refusing,
-)
+from lopub.errors import CampaignError, CampaignRefusal, CodesCollide, DomainError, StoreError
 from lopub.files import kind_of, write_whole
 
-PLAIN_FORMAT, FORMAT = 1, 2
-"""Of a campaign whose questions are all asked of everybody, once; and of one that says more about them, or asks again."""
+FORMAT = 1
 MOST_CODED_VIEWS = 4096
-"""Views whose codes are derived, where each view has codes of its own."""
+"""Views whose codes are derived where each view has codes of its own."""
 MOST_TRIED = 2**14
 """Sets of attributes that are looked at to find them."""
 LONGEST_REPORT = 2**16 - 1
 """Bytes: in a request or a file a report follows its length in 16 bits."""
 HEADER_BYTES = 1 + 8 + 16 + 4
 """Version, campaign, report id, slot."""
-FEWEST_ALIKE = 100
-"""Devices that are expected to share a view for good, in every round that can be published: a view of one's own is a name."""
+MOST_KEPT_VIEWS, KEPT_SHARES = 16, 50
+"""Views that devices may keep over all rounds: at most so many, each drawn by at least 1 / KEPT_SHARES of them. A view that few
+share would be a name, by which a device's reports could be linked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,55 +55,41 @@ class Campaign:
     terms: Terms
 
     def __post_init__(self) -> None:
-        with refusing(CampaignRefusal.QUESTIONNAIRE):
-            if self.domain.has_rules:
-                self.domain.check_questionnaire()
-                object.__setattr__(self, "view", self.view.with_lists(self.domain.lists))
-        with refusing(CampaignRefusal.VIEW):
-            self.view.check(self.domain.sizes, self.jointly)
-            self._check_views_kept()
-        with refusing(CampaignRefusal.TERMS):
-            check_translations(self.terms.translations.values(), self.domain)
-        with refusing(CampaignRefusal.LIMIT):
-            self._check_cells()
-        with refusing(CampaignRefusal.MECHANISM):
-            self.mechanism.check(
-                (1,) if self.jointly else self._view_sizes, self.domain, self.jointly
-            )
-            self._check_layers()
-        with refusing(CampaignRefusal.LIMIT):
-            coded = (
-                self._coded_views
-                if self.jointly
-                else [(position,) for position in range(len(self.domain))]
-            )
-            self.mechanism.check_codes(
-                [self._block(view) for view in coded]
-            )  # before any is derived
-        with refusing(CampaignRefusal.CODES):
-            if not all(channel.distinct for channel in self.coded_channels):
-                raise CodesCollide(
-                    "two candidates of one block share a code; use another salt, or more bits"
-                )
-        with refusing(CampaignRefusal.LIMIT):
-            if self.longest_report > LONGEST_REPORT:
-                most = f"at most {LONGEST_REPORT:,} are allowed"
-                raise CampaignError(f"a report could have {self.longest_report:,} bytes; {most}")
+        if self.domain.has_rules:
+            self.domain.check_questionnaire()
+            object.__setattr__(self, "view", self.view.with_lists(self.domain.lists))
+        self.view.check(self.domain.sizes, self.jointly)
+        self._check_kept_views()
+        check_translations(self.terms.translations.values(), self.domain)
+        self._check_cells()
+        self.mechanism.check((1,) if self.jointly else self._view_sizes, self.domain, self.jointly)
+        self._check_layers()
+        self._check_codes()
+        if self.longest_report > LONGEST_REPORT:
+            most = f"at most {LONGEST_REPORT:,} are allowed"
+            raise CampaignError(f"a report could have {self.longest_report:,} bytes; {most}")
 
-    def _check_views_kept(self) -> None:
+    def _check_codes(self) -> None:
+        """Refuse codes that are too many, before any is derived, or not different."""
+        alone = [(position,) for position in range(len(self.domain))]
+        coded = self._coded_views if self.jointly else alone
+        self.mechanism.check_codes([self._block(view) for view in coded])
+        if not all(channel.distinct for channel in self.coded_channels):
+            raise CodesCollide(
+                "two candidates of one block share a code; use another salt, or more bits"
+            )
+
+    def _check_kept_views(self) -> None:
         """A device with a permanent answer keeps its view, which must not single it out."""
         if self.terms.repeat is None or not self.terms.repeat.is_permanent:
             return
-        weights = self.view.weights_kept
-        if weights is None:
-            raise CampaignError(
-                f"view {self.view} cannot be kept over rounds in mode permanent; take all, or list a few"
-            )
-        if self.terms.min_reports * min(weights) < FEWEST_ALIKE * sum(weights):
-            needed = -(-FEWEST_ALIKE * sum(weights) // min(weights))
-            alike = f"so that {FEWEST_ALIKE} devices or more share every view, got {self.terms.min_reports:,}"
-            raise CampaignError(
-                f"min_reports must be at least {needed:,} in mode permanent, {alike}"
+        weights = self.view.weights_kept or ()
+        rare = any(weight * KEPT_SHARES < sum(weights) for weight in weights)
+        if not 1 <= len(weights) <= MOST_KEPT_VIEWS or rare:
+            raise refusal(
+                CampaignRefusal.VIEW,
+                f"view {self.view} cannot be kept over rounds in mode permanent; take all, or list at most {MOST_KEPT_VIEWS}"
+                f" sets, each with at least {100 // KEPT_SHARES} % of the weight",
             )
 
     def _check_layers(self) -> None:
@@ -172,7 +149,7 @@ class Campaign:
         }
 
     def channel_at(self, position: int, n_blocks: int) -> Channel:
-        """Of one attribute that is randomized by itself, in a report of so many blocks. Known codes are not derived again."""
+        """The channel of one attribute that is randomized separately, in a report of n_blocks. Codes are derived once."""
         if n_blocks == self._view_sizes[0]:
             return self.coded_channels[position]
         return self.mechanism.channel(self._block((position,)), n_blocks)
@@ -221,6 +198,11 @@ class Campaign:
         """Bytes of the payload of a report that covers this view."""
         return (sum(channel.width for channel in self.channels(view)) + 7) // 8
 
+    @property
+    def signature_bytes(self) -> int:
+        """Bytes of a report's signature: none where everybody may take part."""
+        return SIGNATURE_BYTES if self.terms.admission else 0
+
     @cached_property
     def longest_report(self) -> int:
         """Bytes of the longest report that a client may make, its length prefix not counted."""
@@ -229,7 +211,7 @@ class Campaign:
         else:
             widths = sorted(map(self.mechanism.most_width, self.coded_channels))
             width = sum(widths[-max(self._view_sizes) :])
-        return HEADER_BYTES + self.mask_bytes + (width + 7) // 8
+        return HEADER_BYTES + self.mask_bytes + (width + 7) // 8 + self.signature_bytes
 
     # ---- what it reveals
 
@@ -245,7 +227,7 @@ class Campaign:
         return self.view.worst(losses, len(self.domain))
 
     def _losses(self, n_blocks: int) -> list[Decimal]:
-        """Of every attribute, randomized separately where so many share the budget."""
+        """The losses of all attributes, randomized separately, where n_blocks share the budget."""
         if n_blocks not in self._losses_at:
             self._losses_at[n_blocks] = self.mechanism.losses(
                 n_blocks, self._block((0,)), self.coded_channels
@@ -273,7 +255,7 @@ class Campaign:
         return float_up(self.lifetime_loss)
 
     def lifetime_loss_of(self, name: str) -> Decimal:
-        """The same of one attribute: between two histories that differ in it alone."""
+        """The lifetime loss of one attribute: between two histories that differ only in it."""
         return self._in_all(lambda campaign: campaign.loss_of(name))
 
     def _in_all(self, loss: "Callable[[Campaign], Decimal]") -> Decimal:
@@ -284,7 +266,7 @@ class Campaign:
             replace(
                 self,
                 mechanism=self.mechanism.permanent_layer(),
-                terms=replace(self.terms, schedule=None),
+                terms=self.terms.once,
             )
         )
 
@@ -330,7 +312,7 @@ class Campaign:
 
     @cached_property
     def canonical_bytes(self) -> bytes:
-        """The only bytes that stand for this campaign; refuses a campaign that nobody could load again."""
+        """The canonical bytes of this campaign; refuses a campaign that is too large to be loaded again."""
         return within_limits(canonical_bytes(self.to_json()))
 
     @cached_property
@@ -353,7 +335,7 @@ class Campaign:
         if self.terms.repeat is not None:
             privacy["lifetime_epsilon"] = decimal_up(self.lifetime_loss)
         parts: dict[str, Json] = {
-            "format": format_of(self.domain, self.terms.repeat is not None),
+            "format": FORMAT,
             "schema": self.domain.to_json(),
             "mechanism": self.mechanism.to_json(),
             "privacy": privacy,
@@ -362,71 +344,55 @@ class Campaign:
 
     @classmethod
     def from_bytes(cls, data: bytes, *, expected_id: str | None = None) -> Self:
-        """The campaign that these bytes stand for; hashes first, and refuses bytes that it would not write itself."""
-        with refusing(CampaignRefusal.ID):
-            if expected_id is not None and hashlib.sha256(data).hexdigest() != expected_id.lower():
-                other = "its bytes were changed, or it is another campaign"
-                raise CampaignError(f"this is not campaign {expected_id[:16]}…: {other}")
+        """The campaign with these canonical bytes; hashes first, and refuses bytes that it would not write itself."""
+        if expected_id is not None and hashlib.sha256(data).hexdigest() != expected_id.lower():
+            raise refusal(
+                CampaignRefusal.ID,
+                f"this is not campaign {expected_id[:16]}…: its bytes were changed, or it is another campaign",
+            )
         try:
-            with refusing(CampaignRefusal.SIZE):
-                within_limits(data)
-            campaign = cls._from_json(parse_canonical(data))
+            campaign = cls._from_json(parse(within_limits(data)))
+            written = campaign.canonical_bytes
         except DomainError as error:
-            raise _refused(str(error), error.reason) from None
-        if campaign.canonical_bytes != data:  # its parts were compared before
-            raise _refused(SPELT_ANEW.format("the campaign"), CampaignRefusal.CANONICAL)
+            raise CampaignError(str(error)) from None
+        except UnicodeEncodeError:
+            raise CampaignError("a text contains half a surrogate pair") from None
+        if written != data:
+            raise CampaignError(
+                "the file is not spelt as a campaign is (spaces, order of members, escapes, or a default that is written out);"
+                " `lopub campaign make` writes it anew"
+            )
         return campaign
 
     @classmethod
-    def _from_json(cls, value: Any) -> Self:
-        with refusing(CampaignRefusal.FORMAT):
-            members = Members(value, "")
-            if (number := members.integer("format")) not in (PLAIN_FORMAT, FORMAT):
-                raise CampaignError(
-                    f"format must be {PLAIN_FORMAT} or {FORMAT}, got {number}; a newer LoPub may read it"
-                )
-        with refusing(CampaignRefusal.SCHEMA):
-            domain = domain_from_json(members.members("schema"))
-            check_spelling(domain.to_json(), value["schema"], "schema")
-        with refusing(CampaignRefusal.FORMAT):
-            if number != (needed := format_of(domain, repeats(value))):
-                raise CampaignError(f"format must be {needed} for these questions, got {number}")
-        with refusing(CampaignRefusal.VIEW):
-            privacy = members.members("privacy")
-            claim, randomize = privacy.text("epsilon"), privacy.text("randomize")
-            lifetime_claim = privacy.text("lifetime_epsilon") if repeats(value) else ""
-            if randomize not in ("jointly", "separately"):
-                raise CampaignError(f"{privacy.path('randomize')} must be jointly or separately")
-            rule = view_from_json(privacy.members("view"), domain)
-            privacy.done()
-            check_spelling(rule.to_json(), value["privacy"]["view"], "privacy.view")
-        with refusing(CampaignRefusal.MECHANISM):
-            mechanism = mechanism_from_json(members.members("mechanism"))
-            check_spelling(mechanism.to_json(), value["mechanism"], "mechanism")
-        names = {field.name for field in fields(Terms)}
-        with refusing(CampaignRefusal.MEMBER):
-            members.only(names)
-        with refusing(CampaignRefusal.TERMS):
-            terms = terms_from_json(members)
-            check_spelling(
-                terms.to_json(), {key: value[key] for key in names & set(value)}, "the campaign"
+    def _from_json(cls, value: Json) -> Self:
+        members = Members(value, "")
+        if (number := members.integer("format")) != FORMAT:
+            raise refusal(
+                CampaignRefusal.FORMAT,
+                f"format must be {FORMAT}, got {number}; a newer LoPub may read it",
             )
+        domain = domain_from_json(members.members("schema"))
+        mechanism = mechanism_from_json(members.members("mechanism"))
+        privacy = members.members("privacy")
+        terms = terms_from_json(members)
+        members.done()
+        claim, randomize = privacy.text("epsilon"), privacy.text("randomize")
+        lifetime_claim = privacy.text("lifetime_epsilon") if terms.repeat else None
+        if randomize not in ("jointly", "separately"):
+            raise CampaignError(f"{privacy.path('randomize')} must be jointly or separately")
+        view = view_from_json(privacy.members("view"), domain)
+        privacy.done()
         campaign = cls(
             domain=domain,
             mechanism=mechanism,
-            view=rule,
+            view=view,
             jointly=randomize == "jointly",
             terms=terms,
         )
-        with refusing(CampaignRefusal.CLAIM):
-            if claim != (derived := decimal_up(campaign.loss)):
-                raise CampaignError(
-                    f"privacy.epsilon says {claim[:40]}, but this campaign's epsilon is {derived}"
-                )
-            if repeats(value) and lifetime_claim != (derived := decimal_up(campaign.lifetime_loss)):
-                raise CampaignError(
-                    f"privacy.lifetime_epsilon says {lifetime_claim[:40]}, but that of all rounds is {derived}"
-                )
+        _check_claim("privacy.epsilon", claim, campaign.loss)
+        if lifetime_claim is not None:
+            _check_claim("privacy.lifetime_epsilon", lifetime_claim, campaign.lifetime_loss)
         return campaign
 
     @classmethod
@@ -438,30 +404,33 @@ class Campaign:
         except OSError as error:
             raise StoreError(f"cannot read campaign {path}: {error.strerror}") from None
         if len(data) > LONGEST_FILE:
-            raise _refused(
-                f"{path} is larger than {LONGEST_FILE:,} bytes; that is not a campaign",
-                CampaignRefusal.SIZE,
+            raise CampaignError(
+                f"{path} is larger than {LONGEST_FILE:,} bytes; that is not a campaign"
             )
         try:
             return cls.from_bytes(data, expected_id=expected_id)
         except CampaignError as error:
             if (kind := kind_of(data)) != "JSON":
-                raise _refused(f"{path} is not a campaign, but {kind}", error.reason) from None
+                raise refusal(error.reason, f"{path} is not a campaign, but {kind}") from None
             if b'"mechanism"' not in data and b'"schema"' in data:
                 draft = f"{path} is a draft, not a campaign; `lopub campaign make` makes one of it"
-                raise _refused(draft, error.reason) from None
-            raise _refused(f"{path}: {error}", error.reason) from None
+                raise refusal(error.reason, draft) from None
+            raise refusal(error.reason, f"{path}: {error}") from None
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the canonical bytes, whole or not at all; an existing file is refused unless forced."""
         write_whole(Path(path), self.canonical_bytes, force=force)
 
 
-def _refused(message: str, reason: CampaignRefusal | None) -> CampaignError:
+def _check_claim(where: str, claim: str, loss: Decimal) -> None:
+    if claim != (derived := decimal_up(loss)):
+        raise refusal(
+            CampaignRefusal.CLAIM,
+            f"{where} says {claim[:40]}, but the epsilon of this campaign is {derived}",
+        )
+
+
+def refusal(reason: CampaignRefusal, message: str) -> CampaignError:
+    """The error of a campaign that is refused for this reason."""
     (error := CampaignError(message)).reason = reason
     return error
-
-
-def format_of(domain: Domain, repeats: bool) -> int:
-    """The lowest format that can carry these questions, asked once or again and again."""
-    return PLAIN_FORMAT if domain.is_plain and not repeats else FORMAT

@@ -1,28 +1,24 @@
-"""Canonical JSON: one spelling for every campaign, so that its SHA-256 can be its name.
+"""Canonical JSON: every campaign has one spelling, so that the SHA-256 of its bytes can be its name.
 
-Only objects, lists, strings, booleans and integers of at most 53 bits (a browser reads no larger ones
-exactly). Keys in code-point order, no spaces, UTF-8, every text in Unicode normal form C.
+Only objects, lists, texts, booleans and integers of at most 53 bits, which is all that a browser reads exactly. Keys in
+code-point order, no spaces, UTF-8. A loader reads a campaign, writes what it has read, and refuses bytes that differ.
 """
 
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
-from itertools import chain
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
-from lopub.campaign.texts import are_normalized, check_characters, normalize
-from lopub.errors import CampaignError, CampaignRefusal, DomainError, refusing
+from lopub.errors import CampaignError, DomainError
 from lopub.files import members_once
 
 LONGEST_FILE = 4 * 2**20
 """Bytes of a campaign."""
 MOST_OPENED = 2**18
-"""Signs `{` and `[` in a campaign, its texts included: a reader builds at most so many lists and objects."""
-SPELT_ANEW = "{} spells something as LoPub would not write it; `lopub campaign make` writes it anew"
+"""Characters `{` and `[` in a campaign, those in texts included: a reader builds at most so many lists and objects."""
 LARGEST_INTEGER = 2**53 - 1
-DEEPEST = 16
 LONGEST_DECIMAL = 1000
 """Characters of a bin edge; the shortest plain decimal of a double has at most 344."""
 
@@ -60,7 +56,7 @@ def decimal_text(number: str | float | int, name: str) -> str:
 
 
 def canonical_bytes(value: Json) -> bytes:
-    """The only bytes that stand for this value."""
+    """The canonical bytes of a value."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
     except UnicodeEncodeError:
@@ -69,107 +65,30 @@ def canonical_bytes(value: Json) -> bytes:
         ) from None
 
 
-def parse_canonical(data: bytes) -> Json:
-    """The value of canonical bytes; refuses any other spelling of it."""
-    with refusing(CampaignRefusal.JSON):
-        value = _loaded(data, dict, _whole)
-        check_characters(texts := _texts_within(value))
-    with refusing(CampaignRefusal.CANONICAL):
-        if canonical_bytes(value) != data or not are_normalized(texts):
-            raise CampaignError(
-                "these bytes are JSON but not canonical (spaces, order of keys, a member twice, escapes or letters in parts);"
-                " `lopub campaign make` writes them"
-            )
-    return value
-
-
-def parse(data: bytes, *, decimals: bool = False) -> Json:
-    """JSON in any spelling, within the types that a campaign may use; its texts are put into normal form C. decimals: take them,
-    as the texts that they are spelt with."""
-    value = _loaded(data, _unique, str if decimals else _no_float)
-    check_characters(texts := _texts_within(value))
-    return value if are_normalized(texts) else _normalized(value)
-
-
-def _loaded(
-    data: bytes,
-    of_pairs: Callable[[list[tuple[str, Any]]], dict[str, Any]],
-    of_decimal: Callable[[str], Any],
-) -> Json:
+def parse(data: bytes) -> Json:
+    """The value of JSON in any spelling, decimals as the texts that they are written with; refuses a member named twice."""
     try:
-        value: Json = json.loads(
-            data.decode(),
-            object_pairs_hook=of_pairs,
-            parse_float=of_decimal,
-            parse_constant=_no_float,
-        )
+        value: Json = json.loads(data.decode(), object_pairs_hook=_members, parse_float=str)
         return value
     except UnicodeDecodeError:
-        raise CampaignError("a campaign must be UTF-8 text") from None
-    except CampaignError:
-        raise
+        raise CampaignError("the file is not UTF-8 text") from None
     except json.JSONDecodeError as error:
         raise CampaignError(
             f"no valid JSON at line {error.lineno}, column {error.colno}: {error.msg}"
         ) from None
     except RecursionError:
-        raise CampaignError(f"lists and objects may be nested at most {DEEPEST} deep") from None
+        raise CampaignError("lists and objects are nested too deeply") from None
+    except CampaignError:
+        raise
     except ValueError:  # an integer of thousands of digits
         raise CampaignError(f"integers must lie within {LARGEST_INTEGER} of zero") from None
 
 
-def _texts_within(value: Json) -> list[str]:
-    """All texts, keys included; refuses what is nested too deep, and values of other types than the allowed ones.
-
-    Level by level rather than value by value, so that a file of millions of values takes a fraction of a second.
-    """
-    texts: list[str] = []
-    level: list[Any] = [value]
-    for _ in range(DEEPEST + 1):
-        kinds = set(map(type, level))
-        if type(None) in kinds:
-            raise CampaignError("null has no place in a campaign; leave the member out")
-        numbers = [item for item in level if type(item) is int] if int in kinds else [0]
-        if max(max(numbers), -min(numbers)) > LARGEST_INTEGER:
-            raise CampaignError(f"integers must lie within {LARGEST_INTEGER} of zero")
-        texts += [item for item in level if type(item) is str]
-        if not kinds & {list, dict}:
-            return texts
-        objects = [item for item in level if type(item) is dict]
-        texts += chain.from_iterable(objects)
-        lists = (item for item in level if type(item) is list)
-        level = [
-            *chain.from_iterable(lists),
-            *chain.from_iterable(item.values() for item in objects),
-        ]
-    raise CampaignError(f"lists and objects may be nested at most {DEEPEST} deep")
-
-
-def _normalized(value: Json) -> Json:
-    if isinstance(value, str):
-        return normalize(value)
-    if isinstance(value, list):
-        return [_normalized(item) for item in value]
-    if isinstance(value, dict):
-        return _unique([(normalize(key), _normalized(item)) for key, item in value.items()])
-    return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The members of an object; refuses one that is named twice."""
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     try:
         return members_once(pairs)
     except ValueError:
         raise CampaignError("an object names the same member twice") from None
-
-
-def _whole(text: str) -> int:
-    """The integer that 1.0 or 1e2 is another spelling of."""
-    return int(double) if (double := float(text)).is_integer() else _no_float(text)
-
-
-def _no_float(text: str) -> NoReturn:
-    raise CampaignError("decimals must be written as strings; only integers may stand as numbers")
 
 
 class Members:
@@ -191,29 +110,23 @@ class Members:
         """Where a member stands, for a message."""
         return f"{self._where}.{key}" if self._where else key
 
-    def take(self, key: str) -> Json:
-        """A member of any type; refuses one that is missing."""
-        if key not in self._left:
+    def take(self, key: str, default: Any = None) -> Any:
+        """A member of any type; its default where it is left out, or an error where it has none."""
+        if key not in self._left and default is None:
             raise CampaignError(f"{self.path(key)} is missing")
-        return self._left.pop(key)
+        return self._left.pop(key, default)
 
     def text(self, key: str, default: str | None = None) -> str:
         """A member that must be a text."""
-        if default is not None and key not in self._left:
-            return default
-        return text_at(self.take(key), self.path(key))
+        return text_at(self.take(key, default), self.path(key))
 
     def integer(self, key: str, default: int | None = None) -> int:
         """A member that must be an integer."""
-        if default is not None and key not in self._left:
-            return default
-        return integer_at(self.take(key), self.path(key))
+        return integer_at(self.take(key, default), self.path(key))
 
     def boolean(self, key: str, default: bool | None = None) -> bool:
         """A member that must be true or false."""
-        if default is not None and key not in self._left:
-            return default
-        value = self.take(key)
+        value = self.take(key, default)
         if not isinstance(value, bool):
             raise CampaignError(f"{self.path(key)} must be true or false")
         return value
@@ -248,13 +161,8 @@ class Members:
 
     def done(self) -> None:
         """Refuse members that nobody has taken."""
-        self.only(())
-
-    def only(self, names: Collection[str]) -> None:
-        """Refuse members that nobody has taken, but for these."""
-        if left := self._left.keys() - names:
-            name = min(left)
-            raise CampaignError(f"{self.path(name)} is not known to format 1 or 2")
+        if self._left:
+            raise CampaignError(f"{self.path(min(self._left))} is not known to format 1")
 
 
 def text_at(value: Json, where: str) -> str:
@@ -268,20 +176,18 @@ def integer_at(value: Json, where: str) -> int:
     """The value, which must be an integer."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise CampaignError(f"{where} must be an integer")
+    if abs(value) > LARGEST_INTEGER:
+        raise CampaignError(f"{where} must lie within {LARGEST_INTEGER} of zero")
     return value
 
 
-def without_defaults(members: Mapping[str, Json], defaults: Mapping[str, Json]) -> dict[str, Json]:
-    """The members that differ from their default: a campaign writes nothing that goes without saying."""
-    return {
-        key: value
-        for key, value in members.items()
-        if key not in defaults or defaults[key] != value
-    }
+def without_empty(members: Mapping[str, Json]) -> dict[str, Json]:
+    """The members that are not empty and not 0, which is their default: a campaign does not write those."""
+    return {key: value for key, value in members.items() if value}
 
 
 def within_limits(data: bytes) -> bytes:
-    """The same bytes; refuses more of them, or more lists and objects in them, than a campaign may have."""
+    """Return the bytes; refuses more of them, or more lists and objects in them, than a campaign may have."""
     if len(data) > LONGEST_FILE:
         raise CampaignError(
             f"a campaign may have at most {LONGEST_FILE:,} bytes, got {len(data):,}"
@@ -289,12 +195,6 @@ def within_limits(data: bytes) -> bytes:
     opened = data.count(b"{") + data.count(b"[")
     if opened > MOST_OPENED:
         raise CampaignError(
-            f"a campaign may have at most {MOST_OPENED:,} of the signs {{ and [, got {opened:,}"
+            f"a campaign may have at most {MOST_OPENED:,} of the characters {{ and [, got {opened:,}"
         )
     return data
-
-
-def check_spelling(written: Json, given: Json, what: str) -> None:
-    """Refuse what a draft may have and a campaign may not: a member that should be left out, or another spelling."""
-    if given != written:
-        raise CampaignError(SPELT_ANEW.format(what))

@@ -11,11 +11,13 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any, ClassVar
 
-from lopub.campaign.canonical import Json, Members
+from lopub.campaign.canonical import Json, Members, integer_at
 from lopub.errors import CampaignError
 
 MOST_COMPARISONS = 32
 """In one condition."""
+DEEPEST = 8
+"""Conditions inside one another, including the comparison."""
 LISTED, SINGLE = "oneOf", ("equals", "atLeast", "atMost", "above", "below", "includes")
 OPERATORS = (*SINGLE, LISTED)
 
@@ -167,23 +169,26 @@ def option_name(field: str, value: str) -> str:
 
 def condition_from_json(value: Json, where: str) -> Condition:
     """The condition of a field's member `onlyIf`."""
-    condition = _read(value, where)
+    condition = _read(value, where, 1)
     if (n := sum(1 for _ in condition.comparisons())) > MOST_COMPARISONS:
         raise CampaignError(f"{where} may have at most {MOST_COMPARISONS} comparisons, got {n}")
     return condition
 
 
-def _read(value: Json, where: str) -> Condition:
+def _read(value: Json, where: str, depth: int) -> Condition:
     members = Members(value, where)
+    if depth > DEEPEST:
+        raise CampaignError(f"{where} stands inside more than {DEEPEST - 1} other conditions")
     if "not" in members:
-        inner = _read(members.take("not"), members.path("not"))
+        inner = _read(members.take("not"), members.path("not"), depth + 1)
         members.done()
         return Not(inner)
     for kind in (Both, Either):
         if kind.word in members:
             path = members.path(kind.word)
             parts = tuple(
-                _read(item, f"{path}[{i}]") for i, item in enumerate(members.items(kind.word))
+                _read(item, f"{path}[{i}]", depth + 1)
+                for i, item in enumerate(members.items(kind.word))
             )
             members.done()
             return kind(parts)
@@ -204,9 +209,11 @@ def _comparison(members: Members) -> Comparison:
 
 
 def _answer(value: Json, where: str) -> Answer:
-    if isinstance(value, list | dict):
-        raise CampaignError(f"{where} must be a text, an integer, or true or false")
-    return value
+    if isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        return integer_at(value, where)
+    raise CampaignError(f"{where} must be a text, an integer, or true or false")
 
 
 def _shown(value: Answer) -> str:

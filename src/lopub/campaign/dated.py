@@ -1,4 +1,4 @@
-"""Dates and times of day, each as the period that it lies in: what is published is never finer than that."""
+"""Dates and times of day, each as the period that it lies in; nothing finer is ever published."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -35,33 +35,19 @@ Moment = tuple[date | None, int | None]
 """A day and an hour, each where the answer has one."""
 
 
-def year_text(day: date) -> str:
-    """`2026`"""
-    return f"{day.year:04}"
-
-
-def quarter_text(day: date) -> str:
-    """`2026-Q2`"""
-    return f"{day.year:04}-Q{(day.month + 2) // 3}"
-
-
-def month_text(day: date) -> str:
-    """`2026-05`"""
-    return f"{day.year:04}-{day.month:02}"
-
-
-def week_text(day: date) -> str:
-    """`2026-W22`: the week of ISO 8601, from Monday to Sunday, in the year of its Thursday."""
+def _week_text(day: date) -> str:
+    """The week of ISO 8601, from Monday to Sunday, in the year of its Thursday."""
     year, week, _ = day.isocalendar()
     return f"{year:04}-W{week:02}"
 
 
 SPAN_TEXTS: dict[str, Callable[[date], str]] = {
-    "year": year_text,
-    "quarter": quarter_text,
-    "month": month_text,
-    "week": week_text,
+    "year": lambda day: f"{day.year:04}",
+    "quarter": lambda day: f"{day.year:04}-Q{(day.month + 2) // 3}",
+    "month": lambda day: f"{day.year:04}-{day.month:02}",
+    "week": _week_text,
 }
+"""Period -> the text of the one that a day lies in: `2026`, `2026-Q2`, `2026-05`, `2026-W22`."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -91,10 +77,6 @@ class Dated(Attribute):
                 f"attribute {self.name!r} has the minimum {self.first} behind the maximum {self.last}"
             )
         super().__post_init__()
-
-    @property
-    def is_plain(self) -> bool:
-        return False
 
     @property
     def answers(self) -> tuple[Value, ...]:
@@ -152,7 +134,7 @@ class Dated(Attribute):
         return self._place_of[text]
 
     def _text_of(self, answer: Moment) -> str | None:
-        """The period of an answer; None where it says nothing about that."""
+        """The period of an answer; None where the answer has no such period."""
         day, hour = answer
         if (day is None and self.kind != "time") or (hour is None and self.kind != "date"):
             return None
@@ -197,7 +179,7 @@ def moment(text: str) -> Moment:
 
 
 def first_day(period: str, text: str, name: str, key: str) -> date:
-    """The first day of a period, such as `2026-Q2`; refuses a text that is none."""
+    """The first day of a period such as `2026-Q2`; refuses a text that does not name one."""
     shapes = {
         "year": r"(\d{4})",
         "quarter": r"(\d{4})-Q([1-4])",

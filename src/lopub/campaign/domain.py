@@ -130,13 +130,8 @@ class Domain:
 
     @cached_property
     def has_rules(self) -> bool:
-        """Whether the questionnaire says more about a record than its attributes do one by one."""
+        """Whether there are conditions or lists, which relate attributes to one another."""
         return any(isinstance(one, TickList) or one.only_if is not None for one in self.questions)
-
-    @cached_property
-    def is_plain(self) -> bool:
-        """Whether format 1 can carry all questions."""
-        return all(question.is_plain for question in self.questions)
 
     def accepted(self, comparison: Comparison) -> Accepted:
         """The candidates of its attribute for which a comparison holds."""
@@ -226,7 +221,7 @@ class Domain:
             )
         if not self.has_rules and record.keys() == self._position_of.keys():
             answers = cast(Mapping[str, Value], record)
-            with suppress(DomainError):  # said below, with whatever else is wrong
+            with suppress(DomainError):  # reported below, with whatever else is wrong
                 return tuple(
                     [attribute.index(answers[attribute.name]) for attribute in self.attributes]
                 )

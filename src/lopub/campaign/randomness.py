@@ -4,7 +4,6 @@ Nothing here can be seeded. docs/format.md fixes how many bytes each draw takes 
 so that every client turns the same bytes into the same report.
 """
 
-import hashlib
 import os
 from io import BytesIO
 
@@ -13,7 +12,7 @@ class Randomness:
     """One report's stream of operating-system random bytes; used for one report, then dropped."""
 
     _CHUNK = 256
-    """Bytes that are asked for at once: about what a report takes, and what is asked for takes time whether it is used or not."""
+    """Bytes that are requested at once: about what a report takes. More would take time without being used."""
 
     def __init__(self) -> None:
         self._ahead = BytesIO()
@@ -28,7 +27,7 @@ class Randomness:
 
     def below(self, n: int) -> int:
         """A uniform integer in 0..n-1: as many bytes as n - 1 needs, big-endian, surplus high bits
-        cleared; what is not below n is thrown away and drawn again."""
+        cleared; a result that is not below n is discarded and drawn again."""
         n_bits = (n - 1).bit_length()
         n_bytes = (n_bits + 7) // 8
         surplus = (1 << n_bits) - 1
@@ -64,17 +63,3 @@ class Randomness:
             j = i + self.below(n - i)
             order[i], order[j] = order[j], order[i]
         return order[:size]
-
-
-class Repeatable(Randomness):
-    """The same draws from a stream that everybody can repeat: for typical views, never for noise."""
-
-    def __init__(self, name: bytes) -> None:
-        self._name, self._counter, self._buffer = name, 0, b""
-
-    def take(self, n_bytes: int) -> bytes:
-        while len(self._buffer) < n_bytes:
-            self._buffer += hashlib.sha256(b"%b, %d" % (self._name, self._counter)).digest()
-            self._counter += 1
-        taken, self._buffer = self._buffer[:n_bytes], self._buffer[n_bytes:]
-        return taken

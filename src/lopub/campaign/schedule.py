@@ -12,7 +12,7 @@ from datetime import date, timedelta
 
 from lopub.campaign.canonical import Json, Members
 from lopub.campaign.randomness import Randomness
-from lopub.errors import CampaignError, DomainError
+from lopub.errors import CampaignError
 
 EPOCH = date(1970, 1, 1)
 """Slot 0."""
@@ -37,7 +37,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class Repeat:
-    """Rounds of so many days, one behind the other; a device takes part in some of them."""
+    """Consecutive rounds of `every_days` each; a device takes part in some of them."""
 
     every_days: int
     rounds: int
@@ -70,19 +70,19 @@ class Repeat:
 
     @property
     def n_days(self) -> int:
-        """Of all rounds together."""
+        """Days of all rounds together."""
         return self.every_days * self.rounds
 
     def reports_a_round(self, people: int) -> int:
-        """How many of so many people's devices take part in one round, on average."""
+        """How many of this many people take part in one round, on average."""
         return people * self.take_part // self.rounds
 
     def people_for(self, reports: int) -> int:
-        """How many people it takes for so many reports a round."""
+        """How many people it takes for this many reports per round."""
         return -(-reports * self.rounds // self.take_part)
 
     def draw(self, randomness: Randomness) -> tuple[int, ...]:
-        """The numbers of the rounds in which a device takes part, ascending: every choice of so many is equally likely."""
+        """The numbers of the rounds in which a device takes part, ascending; every choice is equally likely."""
         return tuple(sorted(randomness.prefix(self.rounds, self.take_part)))
 
     def to_json(self) -> dict[str, Json]:
@@ -163,42 +163,14 @@ class Schedule:
             return EARLY
         return LATE if self.is_over(slot, day, grace_days) else ""
 
-    def round_named(self, text: str) -> int:
-        """The slot of the one round whose first day begins so: 2026-11, or 2026-11-02."""
-        found = (
-            [slot for slot in self.slots if text and str(day_of(slot)).startswith(text)]
-            if self.repeat
-            else []
-        )
-        if len(found) != 1:
-            which = f"{len(found)} rounds begin" if found else "no round begins"
-            raise CampaignError(
-                f"round {text[:40]!r}: {which} so; name one by its first day, such as {day_of((found or self.slots)[0])}"
-            )
-        return found[0]
-
     def to_json(self) -> dict[str, Json]:
         """The member `schedule` of a campaign."""
         repeat: Json = self.repeat.to_json() if self.repeat else ONCE
         return {"opens": str(self.opens), "closes": str(self.closes), "repeat": repeat}
 
 
-def days_between(text: str) -> range:
-    """The slots of a day such as 2026-03-01, or of all days from one to another, both with them: 2026-03-01..2026-03-04."""
-    first, _, last = text.partition("..")
-    try:
-        slots = [(date.fromisoformat(day) - EPOCH).days for day in (first, last or first)]
-    except ValueError:
-        raise DomainError(
-            f"days are written as 2026-03-01 or 2026-03-01..2026-03-04, got {text!r}"
-        ) from None
-    if slots[1] < slots[0]:
-        raise DomainError(f"of days from one to another the first comes first, got {text!r}")
-    return range(slots[0], slots[1] + 1)
-
-
 def day_of(slot: int) -> date:
-    """The day that a slot stands for."""
+    """The day with this slot."""
     return EPOCH + timedelta(days=slot)
 
 
@@ -210,18 +182,6 @@ def days_in_short(days: Sequence[date]) -> str:
     """
     more = f" and {len(days) - MOST_DAYS:,} more" if len(days) > MOST_DAYS else ""
     return ", ".join(map(str, days[:MOST_DAYS])) + more
-
-
-def repeats(campaign: Json) -> bool:
-    """Whether a campaign's members say that it repeats, rightly or not: its format depends on that."""
-    schedule = campaign.get("schedule") if isinstance(campaign, dict) else None
-    return isinstance(schedule, dict) and isinstance(schedule.get("repeat"), dict)
-
-
-def says_repeat(draft: Json) -> bool:
-    """Whether a draft's members say anything but that it is asked once, be that an object or not."""
-    schedule = draft.get("schedule") if isinstance(draft, dict) else None
-    return isinstance(schedule, dict) and schedule.get("repeat", ONCE) != ONCE
 
 
 def schedule_from_json(members: Members) -> Schedule:

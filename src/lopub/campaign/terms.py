@@ -2,23 +2,30 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from lopub.campaign.canonical import LARGEST_INTEGER, Json, Members, text_at, without_defaults
+from lopub.campaign.admission import Admission, admission_from_json
+from lopub.campaign.canonical import LARGEST_INTEGER, Json, Members, text_at, without_empty
 from lopub.campaign.domain import Domain
 from lopub.campaign.schedule import Repeat, Schedule, schedule_from_json
-from lopub.campaign.texts import composed_texts, one_line
+from lopub.campaign.texts import one_line
 from lopub.errors import CampaignError
 
 MOST_TRANSLATIONS = 4096
 LONGEST_LANGUAGE = 100
+MOST_MINUTES = 1440
+"""Within which a report is sent: a day."""
+
+PAGE_LANGUAGES = ("en", "de")
+"""Of the words of our own on pages on which people take part and read. English is what they are written in; the others stand in
+the words/ of pages and of the console, and in words.ts of the page."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
 
 def check_language(tag: str) -> str:
-    """The tag of a language; refuses what is none."""
+    """Return the tag of a language; refuses any other text."""
     if len(tag) > LONGEST_LANGUAGE or not _LANGUAGE.fullmatch(tag):
         raise CampaignError(f"a language must be a tag such as en or pt-BR, got {tag[:40]!r}")
     return tag
@@ -26,7 +33,7 @@ def check_language(tag: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Translation:
-    """The texts of a campaign in one more language; what is left out falls back to the campaign's own."""
+    """The texts of a campaign in another language; where one is left out, the campaign's own is shown."""
 
     title: str = ""
     description: str = ""
@@ -37,9 +44,6 @@ class Translation:
     """Attribute -> its question."""
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
     """Attribute -> candidate's text -> what people are shown."""
-
-    def __post_init__(self) -> None:
-        composed_texts(self, "title", "description", "consent", "titles", "questions", "labels")
 
     def __repr__(self) -> str:
         return one_line(
@@ -59,7 +63,7 @@ class Translation:
             "questions": dict(self.questions),
             "labels": labels,
         }
-        return {key: value for key, value in members.items() if value}
+        return without_empty(members)
 
 
 def check_translations(translations: Iterable[Translation], domain: Domain) -> None:
@@ -96,24 +100,33 @@ class Terms:
     translations: Mapping[str, Translation] = field(default_factory=dict, hash=False)
     schedule: Schedule | None = None
     min_reports: int = 1
-    """Below so many reports nothing is estimated or shown."""
+    """Nothing is estimated or shown from fewer reports."""
     retention_days: int = 0
     """Days after the close at which reports are deleted; 0: kept until somebody deletes them."""
     licence: str = ""
     """Under which the publication may be used: an SPDX identifier or an address."""
+    send_within_minutes: int = 0
+    """Minutes, from the opening of the page, within which the report is sent at a random moment; 0: at once."""
+    admission: Admission | None = None
+    """Who may take part; None: everybody."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise CampaignError(
                 "name must be 1 to 100 small letters, digits, dots, hyphens or underscores, the first a letter or digit"
             )
-        composed_texts(self, "title", "description", "consent", "licence")
         if self.min_reports < 1:
             raise CampaignError(f"min_reports must be at least 1, got {self.min_reports}")
         if self.retention_days < 0:
             raise CampaignError(f"retention_days must be at least 0, got {self.retention_days}")
         if max(self.min_reports, self.retention_days) > LARGEST_INTEGER:
             raise CampaignError(f"min_reports and retention_days must be at most {LARGEST_INTEGER}")
+        if not 0 <= self.send_within_minutes <= MOST_MINUTES:
+            raise CampaignError(
+                f"send_within_minutes must lie in 0..{MOST_MINUTES}, got {self.send_within_minutes}"
+            )
+        if self.admission is not None:
+            self.admission.check_rounds(self.repeat.rounds if self.repeat else 1)
         _check_number(self.translations)
         for language in (self.language, *self.translations):
             check_language(language)
@@ -126,8 +139,13 @@ class Terms:
         """The rounds, where there are any."""
         return self.schedule.repeat if self.schedule else None
 
+    @property
+    def once(self) -> "Terms":
+        """The same terms where everybody is asked once."""
+        return replace(self, schedule=None, admission=None)
+
     def reports_together(self, people: int) -> int:
-        """How many reports of so many people are studied together: those of one round, where there are rounds."""
+        """How many reports of this many people are studied together: all, or those of one round."""
         return people if self.repeat is None else self.repeat.reports_a_round(people)
 
     def to_json(self) -> dict[str, Json]:
@@ -142,19 +160,16 @@ class Terms:
             "licence": self.licence,
             "retention_days": self.retention_days,
             "translations": translations,
-            "schedule": self.schedule.to_json() if self.schedule else "",
-        }
-        defaults: dict[str, Json] = {
-            **dict.fromkeys(optional, ""),
-            "retention_days": 0,
-            "translations": {},
+            "schedule": self.schedule.to_json() if self.schedule else {},
+            "send_within_minutes": self.send_within_minutes,
+            "admission": self.admission.to_json() if self.admission else {},
         }
         required: dict[str, Json] = {
             "name": self.name,
             "language": self.language,
             "min_reports": self.min_reports,
         }
-        return required | without_defaults(optional, defaults)
+        return required | without_empty(optional)
 
 
 def terms_from_json(members: Members) -> Terms:
@@ -170,6 +185,10 @@ def terms_from_json(members: Members) -> Terms:
         min_reports=members.integer("min_reports", 1),
         retention_days=members.integer("retention_days", 0),
         licence=members.text("licence", ""),
+        send_within_minutes=members.integer("send_within_minutes", 0),
+        admission=(
+            admission_from_json(members.members("admission")) if "admission" in members else None
+        ),
     )
 
 

@@ -6,15 +6,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from lopub.campaign.attribute import Accepted, Boolean, Value, few
-from lopub.campaign.canonical import Json, without_defaults
+from lopub.campaign.canonical import Json, without_empty
 from lopub.campaign.condition import Comparison, Condition, option_name
-from lopub.campaign.texts import (
-    check_text,
-    check_texts,
-    composed_or_empty,
-    composed_texts,
-    one_line,
-)
+from lopub.campaign.texts import check_text, check_texts, composed, one_line
 from lopub.errors import CampaignError, DomainError
 
 MOST_OPTIONS = 64
@@ -27,7 +21,6 @@ class TickList:
     """One question of which any number of options can be ticked. A list that is not answered is missing in every option."""
 
     type: ClassVar[str] = "list"
-    is_plain: ClassVar[bool] = False
 
     name: str
     values: tuple[str, ...]
@@ -47,13 +40,8 @@ class TickList:
         return one_line(self, repr(self.name), f"{len(self.values)} options")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", check_text(self.name, "a list's name", CampaignError))
-        object.__setattr__(
-            self,
-            "values",
-            check_texts(self.values, f"an option of list {self.name!r}", DomainError),
-        )
-        composed_texts(self, "title", "question", "description", "labels")
+        check_text(self.name, "a list's name", CampaignError)
+        check_texts(self.values, f"an option of list {self.name!r}", DomainError)
         if not 2 <= len(self.values) <= MOST_OPTIONS:
             raise DomainError(
                 f"list {self.name!r} must have 2 to {MOST_OPTIONS} options, got {len(self.values)}"
@@ -105,9 +93,7 @@ class TickList:
             isinstance(value, str) for value in answer
         ):
             raise DomainError(f"list {self.name!r} takes a list of its options, as texts")
-        ticked = [
-            value if value in self._place_of else composed_or_empty(value) for value in answer
-        ]
+        ticked = [value if value in self._place_of else composed(value) for value in answer]
         if not all(value in self._place_of for value in ticked):
             raise DomainError(
                 f"list {self.name!r} does not have this option ({len(self.values)} options): {few(self.values)}"
@@ -156,7 +142,7 @@ class TickList:
         }
         if self.only_if is not None:
             members["onlyIf"] = self.only_if.to_json()
-        return members | without_defaults(texts, dict.fromkeys(texts, ""))
+        return members | without_empty(texts)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from lopub.campaign.budget import float_up, sampled_up, share_decimal, thousandths_up
+from lopub.bulk.view_laws import ViewLaw, view_from_text
+from lopub.campaign.budget import float_up
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import Domain
 from lopub.campaign.terms import Terms
-from lopub.campaign.views import ViewRule, view_from_text
-from lopub.campaign.wording import Wording, lifetime_in_words
 from lopub.cli.campaign_figures import (
     CHOICE_PEOPLE,
     REFERENCE_PEOPLE,
@@ -42,6 +41,9 @@ from lopub.cli.options import Domain as DomainFile
 from lopub.cli.outputs import check_file, check_unread, name_of
 from lopub.cli.question_table import fields_of
 from lopub.errors import CampaignError, DomainError
+from lopub.pages.figures import lifetime_in_words, thousandths_up
+from lopub.pages.wording import Wording
+from lopub.planning.budgets import sampled_up, share_decimal
 from lopub.planning.request import CampaignRequest, make_campaign
 from lopub.questionnaire.draft import draft_from_file
 from lopub.reports.catalogue import read_domain_file
@@ -157,7 +159,7 @@ def request_of(
     lifetime_epsilon: str | None = None,
 ) -> CampaignRequest:
     """The options as one request. A kind of view without its number is the usual one for the mechanism that suits it."""
-    suited = ViewRule.known[view].usual_mechanism if view in ViewRule.known else ""
+    suited = ViewLaw.known[view].usual_mechanism if view in ViewLaw.known else ""
     return CampaignRequest(
         epsilon=epsilon,
         lifetime_epsilon=lifetime_epsilon,

@@ -3,10 +3,11 @@
 from decimal import Decimal
 from typing import Any
 
-from lopub.campaign.budget import decimal_up, float_up, sampled_up
+from lopub.campaign.budget import decimal_up, float_up
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.terms import Terms
-from lopub.campaign.wording import rounds_in_words, weakness
+from lopub.pages.figures import rounds_in_words, weakness
+from lopub.planning.budgets import sampled_up
 from lopub.planning.design import PEOPLE as CHOICE_PEOPLE
 from lopub.planning.outlook import outlook_of
 from lopub.planning.poisoning import most_exposed

@@ -35,6 +35,7 @@ COMMANDS = {
     "restore": "backup.restore",
     "send": "send.send",
     "withdraw": "withdraw.withdraw",
+    "forget": "forget.forget",
     "audit": "audit.audit",
 }
 """What one types -> where it is: a function, or the Typer of a group of commands."""

@@ -10,12 +10,12 @@ import typer
 from lopub.campaign.budget import decimal_up
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.schedule import EPOCH
-from lopub.campaign.wording import lifetime_in_words
 from lopub.cli.console import note, progress_bar, tell
 from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, CampaignFile, Force
 from lopub.cli.outputs import check_file, check_unread
-from lopub.client.client import today
+from lopub.client.days import today
 from lopub.errors import DomainError
+from lopub.pages.figures import lifetime_in_words
 from lopub.reports.batch import ReportBatch, save_reports
 from lopub.reports.dataset import Dataset
 from lopub.reports.progress import Progress

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lopub.campaign.schedule import GRACE_DAYS
-from lopub.campaign.wording import Wording
+from lopub.pages.wording import Wording
 
 SEED_HELP = "Same input and same seed, same output."
 OUTPUT = ("--output", "-o")

@@ -6,12 +6,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from lopub.bulk.view_laws import ViewLaw
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import Domain, TickList
-from lopub.campaign.mechanisms import Mechanism
 from lopub.campaign.terms import Terms
-from lopub.campaign.views import ViewRule
-from lopub.campaign.wording import weakness
 from lopub.cli.console import note, noted_warnings, out, print_json, progress_bar, say, table
 from lopub.cli.next_steps import opening_step
 from lopub.cli.options import OUTPUT, AsJson, Force, LifetimeEpsilon, Margins, Seed
@@ -30,7 +28,9 @@ from lopub.cli.plan_rounds import (
 from lopub.errors import DomainError
 from lopub.estimation.joint import JointDistribution
 from lopub.files import write_whole
+from lopub.pages.figures import weakness
 from lopub.planning.advice import OTHERS, Advice, advice, in_words
+from lopub.planning.makers import Maker
 from lopub.planning.option import Option
 from lopub.planning.outlook import ACCURACY
 from lopub.planning.plan_page import plan_page
@@ -407,8 +407,8 @@ def print_plan(found: Plan, advised: list[Advice]) -> None:
 def explained(found: Plan) -> list[str]:
     """What the words in the table of choices mean, those that are in it."""
     shown = " ".join(option.label(found.domain.sizes) for option in found.options[:N_SHOWN])
-    words = {kind.name: kind.in_short for kind in Mechanism.known.values()}
-    words |= {rule.kind: rule.in_short for rule in ViewRule.known.values()} | HOW
+    words = {maker.mechanism: maker.in_short for maker in Maker.known.values()}
+    words |= {law.kind: law.in_short for law in ViewLaw.known.values()} | HOW
     present = shown.replace(",", " ").replace(":", " ").split()
     return [f"{word}: {meaning}" for word, meaning in words.items() if meaning and word in present]
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from lopub.campaign.campaign import Campaign
-from lopub.campaign.wording import weakness
+from lopub.pages.figures import weakness
 from lopub.planning.advice import Advice
 from lopub.planning.option import Option
 from lopub.planning.outlook import ACCURACY

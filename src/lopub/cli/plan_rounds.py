@@ -11,10 +11,10 @@ from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import Domain
 from lopub.campaign.schedule import PERMANENT
 from lopub.campaign.terms import Terms
-from lopub.campaign.wording import lifetime_in_words, weakness
 from lopub.cli.console import note, out, print_json, say, table
 from lopub.cli.options import refuse_given
 from lopub.errors import TooFewReports
+from lopub.pages.figures import lifetime_in_words, weakness
 from lopub.planning.population import Population
 from lopub.planning.rounds import (
     FRESH,

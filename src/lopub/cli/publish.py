@@ -10,7 +10,6 @@ import typer
 
 from lopub.campaign.budget import decimal_up
 from lopub.campaign.schedule import GRACE_DAYS, day_of
-from lopub.campaign.wording import lifetime_in_words
 from lopub.cli.console import note, out, print_json, progress_bar, say, table, working
 from lopub.cli.options import (
     OUTPUT,
@@ -36,11 +35,12 @@ from lopub.cli.sources import (
     resolved,
     source_of,
 )
-from lopub.client.client import SECONDS_A_DAY
+from lopub.client.days import SECONDS_A_DAY
 from lopub.errors import DomainError
 from lopub.estimation import METHODS
 from lopub.estimation.joint import JointDistribution
 from lopub.estimation.methods import stopping
+from lopub.pages.figures import lifetime_in_words
 from lopub.publication import STRUCTURES, Publication, PublishSettings, publish_rounds
 from lopub.publication.render.rounds import MARK
 from lopub.publication.rounds import Rounds, rounds_of

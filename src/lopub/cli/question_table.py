@@ -2,10 +2,10 @@
 
 from rich.table import Table
 
-from lopub.campaign.budget import thousandths_up
 from lopub.campaign.domain import TickList
-from lopub.campaign.wording import Wording
 from lopub.cli.console import table
+from lopub.pages.figures import thousandths_up
+from lopub.pages.wording import Wording
 
 
 def fields_of(wording: Wording) -> Table:

@@ -9,7 +9,7 @@ import sys
 
 from lopub.campaign.campaign import Campaign
 from lopub.client.client import Client
-from lopub.client.keeping import MemoryStore
+from lopub.client.store import MemoryStore
 
 
 def main(path: str) -> None:

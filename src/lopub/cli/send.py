@@ -3,27 +3,35 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import typer
 
-from lopub.campaign.budget import decimal_up, factor_up, float_up, total_up
+from lopub.campaign.budget import decimal_up, float_up, total_up
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import NOT_APPLICABLE, Dated, IntegerRange, Question, TickList
 from lopub.campaign.report import Report
 from lopub.campaign.schedule import GRACE_DAYS, day_of, days_in_short
-from lopub.campaign.wording import Wording, lifetime_in_words, rounds_in_words, weakness
-from lopub.cli.console import note, one_line, out, plain, print_json, say, table, tell
+from lopub.cli.console import note, one_line, out, plain, print_json, say, table
 from lopub.cli.options import AsJson, Language, language_told, languages_wanted
 from lopub.client.client import Client
-from lopub.client.keeping import FileStore
-from lopub.client.sending import Patience, fetch_campaign
-from lopub.errors import DomainError, EpsilonTooHigh, ReportRejected, StoreError, TryLater
+from lopub.client.rows import Fate
+from lopub.client.sending import fetch_campaign
+from lopub.client.store import FileStore
+from lopub.errors import (
+    CollectorError,
+    DomainError,
+    EpsilonTooHigh,
+    ReportRejected,
+    StoreError,
+    TryLater,
+)
 from lopub.files import members_once
+from lopub.pages.figures import factor_up, lifetime_in_words, rounds_in_words, weakness
+from lopub.pages.wording import Wording
 
 LONGEST_RECORD = 16 * 2**20
 NO_ANSWER, NOTHING_TICKED = "(no answer)", "(nothing)"
@@ -47,7 +55,7 @@ Store = Annotated[
     typer.Option(
         "--store",
         metavar="DIR",
-        help="Where the noisy report is kept; ~/.lopub/reports unless given.",
+        help="The directory in which reports are kept, in one file; ~/.lopub unless given.",
         show_default=False,
     ),
 ]
@@ -97,16 +105,20 @@ def send(
     store: Store = None,
     language: Language = None,
     agreed: Annotated[bool, typer.Option("--yes", help="Agree without being asked.")] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Show what was sent, once the collector has it.")
+    ] = False,
     seconds: Seconds = 60.0,
     allow_plain_http: PlainHttp = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a campaign asks and how much it reveals, randomize a record on this machine, and send the noisy report.
+    """Show what a campaign asks and how much it reveals, randomize a record on this machine, and send the randomized report.
 
-    The answers never leave this machine and are not kept. The noisy report is kept: running this again sends the same bytes
-    again, whatever RECORD says then, so RECORD can be left out. Of a campaign that repeats, it can be run every day: it sends
-    what no collector has yet, makes a report where one is due, which takes a RECORD with the answers of that round, and says so
-    where there is nothing to do. With --json, which shows no campaign, --yes is needed, too.
+    The answers never leave this machine and are not kept. To agree is final: the report is made, kept and sent, and not shown
+    before the collector has it. Where the collector is out of reach, the report waits, and running this again sends it, as the
+    same bytes and without RECORD. Of a campaign that repeats, this can be run every day: it sends what waits, makes
+    a report where one is due, which takes a RECORD with the answers of that round, and says so where there is nothing to do. With
+    --json, which shows no campaign, --yes is needed, too.
 
     Example: `lopub send https://collector.example/campaigns/4f1c… record.json --epsilon-cap 4`
 
@@ -114,8 +126,8 @@ def send(
     """
     if as_json and not agreed:
         raise typer.BadParameter("--json shows nothing to agree to; add --yes")
-    patience = Patience(seconds=seconds)
-    campaign = fetch_campaign(url, patience=patience, allow_plain_http=allow_plain_http)
+    options: SendOptions = {"patience": seconds, "allow_plain_http": allow_plain_http}
+    campaign = fetch_campaign(url, **options)
     client = Client(
         campaign,
         epsilon_cap=epsilon_cap,
@@ -123,123 +135,134 @@ def send(
         store=FileStore(store),
         respondent=respondent,
     )
+    sent_before = client.sent()
+    is_refused = send_waiting(client, url, options, as_json=as_json)
+    made_before, outcome = client.sent(), None
     if nothing := nothing_to_do(client):
-        tell(_document(client, campaign) | {"nothing_due": nothing}, nothing, as_json=as_json)
-        return
-    made_before = client.due() is None and bool(client.waiting())
-    wanted = languages_wanted(language)
-    wording = Wording.of(campaign, wanted)
-    if not as_json:
-        print_campaign(client, wording, wanted, made_before)
-    posted = Posted(client, url, patience, allow_plain_http)
-    if not made_before:
-        posted.send_earlier(as_json=as_json)
+        if not as_json:
+            say(nothing)
+    else:
+        wanted = languages_wanted(language)
+        wording = Wording.of(campaign, wanted)
+        if not as_json:
+            print_campaign(client, wording, wanted)
         record = read_record(record_file, begun=client.has_begun) if client.needs_record else None
         agree(wording, record, agreed=agreed, capped=epsilon_cap is not None)
-        client.encode(record)
-    reports = posted.send()
+        outcome = client.contribute(record, url, **options)
     if as_json:
-        sent = [str(day_of(report.slot)) for report in posted.reports] if client.rounds() else []
-        told = {"made_before": made_before, "n_attempts": posted.n_attempts, "sent": sent}
-        print_json(_document(client, campaign) | told)
-    else:
-        print_sent(client, reports, made_before)
-    if posted.refused_earlier:
+        days = [str(day_of(report.slot)) for report in client.sent() if report not in sent_before]
+        members = {"sent": days, "nothing_due": nothing or None}
+        print_json(_document(client, campaign) | members | {"outcome": outcome and outcome.fate})
+    elif outcome and outcome.fate is Fate.SENT:
+        print_sent(client, [report for report in client.sent() if report not in made_before])
+    if show:
+        print_reports(client, as_json=as_json)
+    if outcome and outcome.fate is not Fate.SENT:
+        waits = "the report is kept, and goes out when this is run again: "
+        raise CollectorError(f"{waits if outcome.fate is Fate.WAITING else ''}{outcome.why}")
+    if is_refused:
         raise typer.Exit(1)
 
 
-@dataclass
-class Posted:
-    """What one run has sent."""
+class SendOptions(TypedDict):
+    """How a collector is reached."""
 
-    client: Client
-    url: str
-    patience: Patience
+    patience: float
     allow_plain_http: bool
-    reports: tuple[Report, ...] = ()
-    n_attempts: int = 0
-    refused_earlier: bool = False
-    """Whether a report of an earlier round was refused, which does not keep back that of the present one."""
 
-    def send(self) -> tuple[Report, ...]:
-        """Send all that waits; which reports that were."""
-        waiting = self.client.waiting()
-        self.n_attempts += self.client.send(
-            self.url, patience=self.patience, allow_plain_http=self.allow_plain_http
+
+def send_waiting(client: Client, url: str, options: SendOptions, *, as_json: bool) -> bool:
+    """Send what waits, before anybody is asked about a new report: that was agreed to then. Whether something was refused, which
+    does not keep back a new report; where the collector is out of reach, it goes on waiting."""
+    if not (waiting := client.waiting()):
+        return False
+    try:
+        client.send(url, **options)
+    except TryLater as error:
+        if client.due() is None:
+            raise
+        note(f"warning: {error}")
+    except ReportRejected as error:
+        note(f"warning: {error}")
+        return True
+    else:
+        days = [day_of(report.slot) for report in waiting]
+        what = (
+            f"what was made in the {rounds_from(days)}"
+            if client.rounds()
+            else "the report that was made before"
         )
-        self.reports += waiting
-        return waiting
-
-    def send_earlier(self, *, as_json: bool) -> None:
-        """Send what waits of earlier rounds, before anybody is asked about the present one: that was agreed to then. Where the
-        collector is out of reach, it goes on waiting."""
-        if not self.client.waiting():
-            return
-        try:
-            days = [day_of(report.slot) for report in self.send()]
-        except (ReportRejected, TryLater) as error:
-            self.refused_earlier = isinstance(error, ReportRejected)
-            note(f"warning: {error}")
-        else:
-            if not as_json:
-                say(f"Sent, because it was waiting: what was made in the {rounds_from(days)}.")
+        if not as_json:
+            say(f"Sent, because it was waiting: {what}.")
+    return False
 
 
 def _document(client: Client, campaign: Campaign) -> dict[str, Any]:
-    """For programs, as it is where nothing is sent."""
+    """What a program is told of the campaign and the store."""
     return {
         "campaign": campaign.id,
         "epsilon": campaign.epsilon,
         "lifetime_epsilon": campaign.lifetime_epsilon,
-        "made_before": False,
-        "n_attempts": 0,
-        "spent": float_up(client.spent().epsilon),
+        "spent": float_up(client.spent()),
         "rounds": [str(day) for day in client.rounds()],
-        "sent": [],
-        "nothing_due": None,
     }
 
 
+NOTHING = {
+    None: "the campaign takes no reports today",
+    Fate.WAITING: "the report of this device still waits",
+    Fate.SENT: "the collector has the report of this device",
+    Fate.REFUSED: "the collector has refused the report of this device",
+    Fate.WITHDRAWN: "the report was withdrawn",
+    Fate.CANCELLED: "the report was cancelled",
+}
+
+
 def nothing_to_do(client: Client) -> str:
-    """What to say where no report is to be made or sent today; else empty."""
-    days = client.rounds()
-    if client.due() is not None or client.waiting():
+    """What to say where no report is to be made today; else empty."""
+    days, fate = client.rounds(), client.fate
+    if client.due() is not None:
         return ""
     if not days:
-        return (
-            "Nothing is sent: the report was withdrawn, and no second one is made."
-            if client.has_begun
-            else ""
-        )
+        return f"Nothing is due: {NOTHING[fate]}{', and no second one is made' if fate else ''}."
     following = client.next_round()
-    said = (
+    sentence = (
         f"Nothing is due today: the next round of this device begins on {following}."
         if following
         else f"Nothing is due any more: this device takes part in no round after the one from {days[-1]}."
     )
     if missed := client.missed():
-        said += f" Too late to send what was made in the {rounds_from(missed)}: no collector had it in time."
-    return said
+        sentence += f" Too late to send what was made in the {rounds_from(missed)}: no collector had it in time."
+    return sentence
 
 
-def print_sent(client: Client, reports: Sequence[Report], made_before: bool) -> None:
+def print_sent(client: Client, reports: Sequence[Report]) -> None:
     """What the collector has now."""
     days = client.rounds()
-    if not reports:
-        say("Another program has sent the noisy report meanwhile; nothing is left to send.")
-        return
-    if made_before and not days:
-        say("A report was made here before; it was sent once more, as the same bytes.")
     of_rounds = (
         f" of the {rounds_from([day_of(report.slot) for report in reports])}" if days else ""
     )
     many, it = ("s", "each") if len(reports) > 1 else ("", "it")
     say(
-        f"Sent: the collector has the noisy report{many}{of_rounds}, and counts {it} once, however often it is sent."
+        f"Sent: the collector has the randomized report{many}{of_rounds}, and counts {it} once, however often it is sent."
     )
     say("Whether it had come before, the collector does not tell.")
     if days:
         say(f"This device takes part in the {rounds_from(days)}; a round that it misses is lost.")
+
+
+def print_reports(client: Client, *, as_json: bool) -> None:
+    """What was sent, behind a sentence on what choosing by it would do."""
+    write = note if as_json else say
+    if not (reports := client.sent()):
+        write("Nothing is shown: a report is shown only once a collector has it.")
+        return
+    write(
+        "This is what was sent. It is partly random. Whoever decides by it whether to withdraw it, or what else to send, can"
+        " reveal the true answers completely."
+    )
+    for report in reports:
+        write(report.to_json())
 
 
 def rounds_from(days: Sequence[date]) -> str:
@@ -310,9 +333,9 @@ def agree(
     if out.is_terminal and candidates is not None:  # and nowhere else: what is piped may be kept
         print_answers(wording, candidates)
     question = (
-        "Send a noisy report over the noisy answer that is kept here?"
+        "Send a report made of the randomized answer that is kept here?"
         if candidates is None
-        else "Randomize these answers here, and send the noisy report?"
+        else "Randomize these answers here, and send the report? It is not shown before, and cannot be unsent."
     )
     doubt = f"Beware: {warning}, so it would hardly protect you.\n" if warning else ""
     if not typer.confirm(doubt + question, err=True):
@@ -323,14 +346,12 @@ def agree(
 # ---- what a person should see before agreeing
 
 
-def print_campaign(
-    client: Client, wording: Wording, wanted: Sequence[str], made_before: bool
-) -> None:
+def print_campaign(client: Client, wording: Wording, wanted: Sequence[str]) -> None:
     """What is asked, and what it reveals."""
     print_questions(wording)
     if fallback := language_told(wording, wanted):
         note(fallback)
-    print_spent(client, wording.campaign, made_before)
+    print_spent(client, wording.campaign)
 
 
 def print_questions(wording: Wording) -> None:
@@ -404,18 +425,12 @@ def answer_shown(wording: Wording, question: Question, code_of: Mapping[str, int
     return ", ".join(ticked) or NOTHING_TICKED
 
 
-def print_spent(client: Client, campaign: Campaign, made_before: bool) -> None:
+def print_spent(client: Client, campaign: Campaign) -> None:
     """What was revealed from this store, and what it will be."""
     spent = client.spent()
-    counted = made_before or client.has_begun
-    after = (
-        ""
-        if counted
-        else f", {decimal_up(total_up([spent.epsilon, campaign.lifetime_loss]), 3)} after this"
-    )
-    say(f"This store has spent epsilon {decimal_up(spent.epsilon, 3)} of yours so far{after}.")
-    if spent.n_unknown:
-        say(f"Older reports whose epsilon is not known and not in that sum: {spent.n_unknown}.")
+    total = decimal_up(total_up([spent, campaign.lifetime_loss]), 3)
+    after = "" if client.has_begun else f", {total} after this"
+    say(f"This store has spent epsilon {decimal_up(spent, 3)} of yours so far{after}.")
 
 
 def odds(loss: Decimal) -> str:

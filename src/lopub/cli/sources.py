@@ -20,6 +20,7 @@ from lopub.errors import CampaignError, DomainError, Reason, StoreError
 from lopub.files import kind_of
 from lopub.reports.batch import ReportBatch, walk_reports
 from lopub.reports.counts import Counts, is_counts
+from lopub.reports.days import round_named
 from lopub.reports.engines import (
     Engine,
     FileSource,
@@ -105,7 +106,7 @@ def _slot(campaign: Campaign, round_name: str) -> int:
         rounds_of,
     )  # with all that a publication needs, and few commands do
 
-    return rounds_of(campaign)[0].round_named(round_name)
+    return round_named(rounds_of(campaign)[0], round_name)
 
 
 def is_database(word: str) -> bool:

@@ -5,8 +5,8 @@ from lopub.cli.console import tell
 from lopub.cli.options import AsJson
 from lopub.cli.send import PlainHttp, Respondent, Seconds, Store, Url, rounds_from
 from lopub.client.client import Client
-from lopub.client.keeping import FileStore
-from lopub.client.sending import Patience, fetch_campaign
+from lopub.client.sending import fetch_campaign
+from lopub.client.store import FileStore
 
 
 def withdraw(
@@ -21,7 +21,8 @@ def withdraw(
     campaign closes.
 
     The collector is told the report's random id and nothing else. What was published before stays
-    published. The report stays kept here, so that no second one is ever drawn for this campaign,
+    published, and the collector has seen the report: do not decide by what it says, which would
+    reveal more. The report stays kept here, so that no second one is ever drawn for this campaign,
     and is not sent again. Of a campaign that repeats, the reports of all rounds so far are
     withdrawn, those of rounds that are over, too; `lopub send` still makes one in a later round of
     this device.
@@ -30,10 +31,9 @@ def withdraw(
 
     More: docs/operating.md
     """
-    patience = Patience(seconds=seconds)
-    campaign = fetch_campaign(url, patience=patience, allow_plain_http=allow_plain_http)
+    campaign = fetch_campaign(url, patience=seconds, allow_plain_http=allow_plain_http)
     client = Client(campaign, store=FileStore(store), respondent=respondent)
-    n_attempts = client.withdraw(url, patience=patience, allow_plain_http=allow_plain_http)
+    n_attempts = client.withdraw(url, patience=seconds, allow_plain_http=allow_plain_http)
     lines = [
         "Withdrawn: the collector does not count this report, and refuses it where it is still on its way.",
         "The collector may have seen it, so its epsilon stays in what this store has spent.",

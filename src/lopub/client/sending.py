@@ -2,33 +2,33 @@
 
 What leaves this machine, in full: the collector's own path, its host, a media type, a length, the constant agent `lopub`, and
 the body. No cookie, no token, no time. Redirects are not followed: they could lead elsewhere. Sending again is always safe,
-because a collector counts a report once, by its id.
+because a collector counts a report once, by its id. Proxies are those that the standard library finds, and ALL_PROXY: where one
+is set for the address, nothing goes past it. An exchange has a deadline as a whole, but for the system's search for a host's
+name, which cannot be cut short.
 """
 
-import errno
+import base64
 import http.client
-import io
-import ipaddress
 import json
 import re
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
-from queue import Empty, SimpleQueue
-from typing import Any, Self, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
+from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.canonical import LONGEST_FILE
 from lopub.campaign.randomness import Randomness
 from lopub.campaign.report import FRAMED_TYPE, JSON_TYPE, base64url, framed
+from lopub.client.address import Address
 from lopub.errors import (
-    CampaignError,
     CollectorError,
     DomainError,
     Reason,
@@ -41,89 +41,38 @@ AGENT = "lopub"
 """One constant for everybody: no version, no system, nothing that tells two people apart."""
 LONGEST_ANSWER = 64 * 1024
 """Bytes; of a campaign, LONGEST_FILE."""
-PIECE = 16 * 1024
-"""Bytes that are sent at a time: a TLS socket counts its timeout anew for each record, of this size."""
+FIRST_WAIT, LONGEST_WAIT = 0.5, 20.0
+"""Seconds, at most, before the second attempt; twice as long before each later one. The wait itself is drawn."""
 COME_AGAIN = (408, 425, 429)
 """Refusals that say nothing about the request: it came too slowly, too early, or among too many."""
 LONGEST_QUOTE = 200
 """Characters of a collector's own words that are passed on."""
 
-_ADDRESS = re.compile(
-    r"(https?)://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?((?:/[A-Za-z0-9._~-]+)*/campaigns/([0-9a-f]{64}))/?"
-)
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Patience:
-    """How long to try. All in seconds."""
+    """How long to try: so many seconds for one exchange, and so many from now on for everything, waits included."""
 
-    seconds: float = 60.0
-    """Of everything together, waits included."""
-    attempt: float = 10.0
-    """Of one attempt."""
-    first_wait: float = 0.5
-    """At most, before the second attempt; twice as long before each later one. The wait itself is drawn."""
-    longest_wait: float = 20.0
-
-    def __post_init__(self) -> None:
-        for name in ("seconds", "attempt", "first_wait", "longest_wait"):
-            if not 0 < (value := getattr(self, name)) < float("inf"):
+    def __init__(self, timeout: float, patience: float) -> None:
+        for name, value in (("timeout", timeout), ("patience", patience)):
+            if isinstance(value, bool) or not 0 < value < float("inf"):
                 raise DomainError(f"{name} must be a number of seconds above 0, got {value}")
+        self._timeout, self._ends = timeout, time.monotonic() + patience
 
-    def wait(self, n_attempts: int) -> float:
-        """A uniform draw below a limit that doubles, so that a crowd that was turned away does not come back as one."""
-        limit = min(self.longest_wait, self.first_wait * 2.0 ** min(n_attempts - 1, 60))
-        return limit * Randomness().below(2**20) / 2**20
+    def attempt(self) -> float:
+        """Seconds that the next exchange may take."""
+        return max(min(self._timeout, self._ends - time.monotonic()), 0.001)
 
-
-PATIENT = Patience()
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where a collector has one campaign."""
-
-    secure: bool
-    host: str
-    port: int
-    path: str
-    campaign_id: str
-
-    @classmethod
-    def of(cls, url: str, *, allow_plain_http: bool = False) -> Self:
-        """The parts of https://host/campaigns/ID. Nothing else may be in it: a query could tell people apart."""
-        found = _ADDRESS.fullmatch(url)
-        if found is None or int(found[3] or 1) not in range(1, 2**16):
-            raise CampaignError(
-                "a campaign's address must look like https://host/campaigns/ and the 64 digits of its id"
-            )
-        secure, host = found[1] == "https", found[2].strip("[]")
-        if not (secure or allow_plain_http or _is_loopback(host)):
-            raise CampaignError(
-                "a campaign's address must begin with https://, so that nobody on the way can read or change it"
-            )
-        return cls(secure, host, int(found[3] or (443 if secure else 80)), found[4], found[5])
-
-    @property
-    def host_name(self) -> str:
-        """As it stands in a request: an address of version 6 in brackets."""
-        return f"[{self.host}]" if ":" in self.host else self.host
-
-    @property
-    def host_header(self) -> str:
-        return (
-            self.host_name
-            if self.port == (443 if self.secure else 80)
-            else f"{self.host_name}:{self.port}"
-        )
+    def outlasts(self, wait: float) -> bool:
+        """Whether something is left after a wait."""
+        return time.monotonic() + wait < self._ends
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def wait_after(n_attempts: int) -> float:
+    """A uniform draw below a limit that doubles, so that a crowd that was turned away does not come back as one."""
+    limit = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(n_attempts - 1, 60))
+    return limit * Randomness().below(2**20) / 2**20
 
 
 # ---- what can be asked of a collector
@@ -131,47 +80,46 @@ def _is_loopback(host: str) -> bool:
 
 @checks_options
 def fetch_campaign(
-    url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False
+    url: str, *, timeout: float = 10.0, patience: float = 60.0, allow_plain_http: bool = False
 ) -> Campaign:
-    """The campaign at this address; its bytes must have the hash that the address names."""
+    """The campaign at this address; its bytes must have the hash that the address names. timeout, patience: seconds, of one
+    exchange and in all."""
     address = Address.of(url, allow_plain_http=allow_plain_http)
-    request = _Request(
-        address=address, method="GET", path=address.path, longest_answer=LONGEST_FILE
-    )
-    data, _ = _persist(request, patience, lambda answer: answer.body)
+    request = _Request(address, "GET", address.path, longest_answer=LONGEST_FILE)
+    data, _ = _persist(request, Patience(timeout, patience), lambda answer: answer.body)
     return Campaign.from_bytes(data, expected_id=address.campaign_id)
 
 
-def send_report(report: bytes, address: Address, patience: Patience = PATIENT) -> int:
+def send_report(report: bytes, address: Address, time_left: Patience) -> int:
     """Send until the collector has it for good; how many attempts it took. ReportRejected where it refuses the report."""
-    request = _Request(
-        address=address,
-        path=f"{address.path}/reports",
-        body=framed([report]),
-        media_type=FRAMED_TYPE,
-    )
-    return _persist(request, patience, _counted)[1]
+    path = f"{address.path}/reports"
+    request = _Request(address, "POST", path, framed([report]), FRAMED_TYPE)
+    return _persist(request, time_left, _counted)[1]
 
 
-def withdraw_report(report_id: bytes, address: Address, patience: Patience = PATIENT) -> int:
+def withdraw_report(report_id: bytes, address: Address, time_left: Patience) -> int:
     """Ask that a report be forgotten, and refused where it is still on its way; how many attempts it took."""
     body = json.dumps({"id": base64url(report_id)}).encode()
-    path = f"{address.path}/withdrawals"
-    request = _Request(address=address, path=path, body=body, media_type=JSON_TYPE)
-    return _persist(request, patience, lambda answer: None)[1]
+    request = _Request(address, "POST", f"{address.path}/withdrawals", body, JSON_TYPE)
+    return _persist(request, time_left, _forgotten)[1]
 
 
 # ---- one request, as often as it takes
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Request:
     address: Address
+    method: str
     path: str
-    method: str = "POST"
     body: bytes | None = None
     media_type: str = ""
     longest_answer: int = LONGEST_ANSWER
+
+    @property
+    def headers(self) -> dict[str, str]:
+        own = {"Host": self.address.host_header, "User-Agent": AGENT, "Connection": "close"}
+        return own | ({"Content-Type": self.media_type} if self.media_type else {})
 
 
 @dataclass(frozen=True)
@@ -190,17 +138,15 @@ class _Unclear(Exception):
 
 
 def _persist(
-    request: _Request, patience: Patience, understand: Callable[[_Answer], _T]
+    request: _Request, time_left: Patience, understand: Callable[[_Answer], _T]
 ) -> tuple[_T, int]:
     """The same request until an answer is understood, and how many attempts it took; TryLater where time runs out."""
-    ends = time.monotonic() + patience.seconds
     for n_attempts in count(1):
         try:
-            left = max(ends - time.monotonic(), 0.001)
-            return understand(_settled(_exchange(request, min(patience.attempt, left)))), n_attempts
+            return understand(_settled(_exchange(request, time_left.attempt()))), n_attempts
         except _Unclear as trouble:
-            wait = trouble.asked + patience.wait(n_attempts)
-            if time.monotonic() + wait >= ends:
+            wait = trouble.asked + wait_after(n_attempts)
+            if not time_left.outlasts(wait):
                 attempts = f"{n_attempts} attempt{'s' if n_attempts > 1 else ''}"
                 raise TryLater(
                     f"{request.address.host}: {trouble}, after {attempts}; try again later"
@@ -211,64 +157,86 @@ def _persist(
 
 def _exchange(request: _Request, seconds: float) -> _Answer:
     """One attempt: a connection of its own, the request, the whole answer, all before the deadline."""
-    ends = time.monotonic() + seconds
-    address, sock = request.address, None
-    headers = {"Host": address.host_header, "User-Agent": AGENT, "Connection": "close"}
-    if request.media_type:
-        headers["Content-Type"] = request.media_type
+    host, ends = request.address.host, time.monotonic() + seconds
     try:
-        sock = _connected(address, ends)
-        connection = _speaking(sock, ends)
-        connection.request(request.method, request.path, request.body, headers)
-        response = connection.getresponse()
-        body = response.read(request.longest_answer + 1)
-        if len(body) > request.longest_answer:
-            raise _Unclear("the answer is longer than any that was agreed on")
-        if response.length:
-            raise _Unclear("the answer was cut off")
-        return _Answer(response.status, response.getheader("Retry-After", ""), body)
+        with _connected(request.address, ends) as sock:
+            connection = _speaking(sock)
+            connection.request(request.method, request.path, request.body, request.headers)
+            response = connection.getresponse()
+            body = response.read(request.longest_answer + 1)
+            if time.monotonic() >= ends:
+                raise TimeoutError
+            if len(body) > request.longest_answer:
+                raise _Unclear("the answer is longer than any that was agreed on")
+            if response.length:
+                raise _Unclear("the answer was cut off")
+            return _Answer(response.status, response.getheader("Retry-After", ""), body)
     except ssl.SSLCertVerificationError as error:
         raise CollectorError(
-            f"the certificate of {address.host} is not trusted: {error.verify_message}"
+            f"the certificate of {host} is not trusted: {error.verify_message}"
         ) from None
-    except TimeoutError:
-        raise _Unclear("no answer in time") from None
-    except OSError as error:
-        raise _Unclear(f"no connection ({error.strerror or 'closed by the other side'})") from None
-    except (http.client.HTTPException, ValueError):
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        if isinstance(error, CollectorError):
+            raise
+        if isinstance(error, TimeoutError) or time.monotonic() >= ends:
+            raise _Unclear("no answer in time") from None
+        if isinstance(error, OSError):
+            why = error.strerror or "closed by the other side"
+            raise _Unclear(f"no connection ({why})") from None
         raise _Unclear("the answer is not HTTP, or was cut off") from None
-    finally:
-        if sock is not None:
-            sock.close()
 
 
 # ---- one connection, before a deadline
 
 
-def _connected(address: Address, ends: float) -> socket.socket:
-    """Straight to the host; with TLS through the system's https proxy where there is one, which sees no more than the host."""
-    proxy = None if not address.secure or proxy_bypass(address.host) else getproxies().get("https")
-    via = urlsplit(proxy if "://" in proxy else f"http://{proxy}") if proxy else None
-    sock = (
-        _dialled(via.hostname or "", via.port or 8080, ends)
-        if via
-        else _dialled(address.host, address.port, ends)
-    )
-    try:
-        if via:
-            _ask_for_tunnel(sock, address, ends)
+@contextmanager
+def _connected(address: Address, ends: float) -> Iterator[socket.socket]:
+    """A connection to the collector, straight or as a tunnel through the proxy that is set, which sees no more than the host
+    where TLS is spoken. It is shut when its time is over, however slowly bytes still come."""
+    proxy = _proxy_for(address)
+    via = (proxy.hostname or "", proxy.port or 80) if proxy else (address.host, address.port)
+    with _dialled(*via, ends) as sock, _shut_at(ends, sock):
+        if proxy:
+            _ask_for_tunnel(sock, address, proxy)
         if not address.secure:
-            return sock
-        sock.settimeout(_left(ends))  # for the whole handshake, however many messages it has
-        return ssl.create_default_context().wrap_socket(sock, server_hostname=address.host)
-    except BaseException:
-        sock.close()
-        raise
+            yield sock
+            return
+        sock.settimeout(_left(ends))  # and no handshake over a connection that was shut
+        context = ssl.create_default_context()
+        with context.wrap_socket(sock, server_hostname=address.host) as inner:
+            yield inner
+
+
+@contextmanager
+def _shut_at(ends: float, sock: socket.socket) -> Iterator[None]:
+    """Shut a connection when its time is over: the timeout of a socket begins anew with each byte."""
+    left = _left(ends)
+    spare = (
+        sock.dup()
+    )  # the same connection, whatever becomes of the socket when TLS is wrapped around it
+
+    def shut() -> None:
+        with suppress(OSError):
+            spare.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(left, shut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        spare.close()
 
 
 def _dialled(host: str, port: int, ends: float) -> socket.socket:
     """Connected to the first of the host's addresses that answers; none may use up the time of the others."""
-    addresses, trouble = _addresses(host, port, ends), OSError("no address")
+    try:
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError:
+        raise OSError(0, "not the name of a host") from None
+    trouble = OSError(0, "no address")
     for n_left, (family, kind, protocol, _, target) in zip(
         range(len(addresses), 0, -1), addresses, strict=True
     ):
@@ -276,51 +244,12 @@ def _dialled(host: str, port: int, ends: float) -> socket.socket:
         try:
             sock.settimeout(_left(ends) / n_left)
             sock.connect(target)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.settimeout(_left(ends))
             return sock
         except OSError as error:
             sock.close()
             trouble = error
     raise trouble
-
-
-def _addresses(host: str, port: int, ends: float) -> list[tuple[Any, ...]]:
-    """What the system knows of a host. Its search has no deadline: where it passes ours, it goes on, and nobody waits for it."""
-    found: SimpleQueue[list[tuple[Any, ...]] | OSError] = SimpleQueue()
-
-    def look_up() -> None:
-        try:
-            found.put(list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
-        except OSError as error:
-            found.put(error)
-        except UnicodeError:
-            found.put(OSError(errno.EINVAL, "not the name of a host"))
-
-    threading.Thread(target=look_up, daemon=True).start()
-    try:
-        answer = found.get(timeout=_left(ends))
-    except Empty:
-        raise TimeoutError from None
-    if isinstance(answer, OSError):
-        raise answer
-    return answer
-
-
-def _ask_for_tunnel(sock: socket.socket, address: Address, ends: float) -> None:
-    target = f"{address.host_name}:{address.port}"
-    connection = _speaking(sock, ends)
-    connection.putrequest("CONNECT", target, skip_host=True, skip_accept_encoding=True)
-    connection.putheader("Host", target)
-    connection.endheaders()
-    if (status := connection.getresponse().status) != 200:
-        raise _Unclear(f"the proxy answers {status}")
-
-
-def _speaking(sock: socket.socket, ends: float) -> http.client.HTTPConnection:
-    """HTTP over a socket that is connected already."""
-    connection = http.client.HTTPConnection("unused")  # every request names its host itself
-    connection.sock = _Bounded(sock, ends)
-    return connection
 
 
 def _left(ends: float) -> float:
@@ -330,38 +259,45 @@ def _left(ends: float) -> float:
     return left
 
 
-class _Bounded:
-    """A socket for one exchange. A timeout of the system is for each byte; this one is for all of them."""
-
-    def __init__(self, sock: socket.socket, ends: float) -> None:
-        self._sock, self._ends = sock, ends
-
-    def _timed(self) -> socket.socket:
-        self._sock.settimeout(_left(self._ends))
-        return self._sock
-
-    def sendall(self, data: bytes) -> None:
-        for start in range(0, len(data), PIECE):
-            self._timed().sendall(data[start : start + PIECE])
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_Incoming(self._timed))
-
-    def close(self) -> None:
-        """A connection closes its socket before the answer is read; here the exchange does, at its end."""
+def _speaking(sock: socket.socket) -> http.client.HTTPConnection:
+    """HTTP over a socket that is connected already."""
+    connection = http.client.HTTPConnection("unused")  # every request names its host itself
+    connection.sock = sock
+    return connection
 
 
-class _Incoming(io.RawIOBase):
-    """What a bounded socket receives, as a file."""
+# ---- proxies
 
-    def __init__(self, sock: Callable[[], socket.socket]) -> None:
-        self._bounded = sock
 
-    def readable(self) -> bool:
-        return True
+def _proxy_for(address: Address) -> SplitResult | None:
+    """The proxy that is set for this address; none for this very machine over plain http."""
+    if not address.secure and address.is_loopback:
+        return None
+    known = getproxies()
+    found = known.get("https" if address.secure else "http") or known.get("all")
+    if not found or proxy_bypass(address.host):
+        return None
+    proxy = urlsplit(found if "://" in found else f"http://{found}")
+    if proxy.scheme != "http":
+        raise CollectorError(
+            f"the proxy that is set for {address.host} speaks {proxy.scheme}, which this program does not; set https_proxy to one"
+            " that speaks http, or name the host in no_proxy"
+        )
+    return proxy
 
-    def readinto(self, buffer: Any) -> int:
-        return self._bounded().recv_into(buffer)
+
+def _ask_for_tunnel(sock: socket.socket, address: Address, proxy: SplitResult) -> None:
+    target = f"{address.host_name}:{address.port}"
+    with closing(_speaking(sock.dup())) as connection:  # which closes what it is given
+        connection.putrequest("CONNECT", target, skip_host=True, skip_accept_encoding=True)
+        connection.putheader("Host", target)
+        if proxy.username is not None:
+            words = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+            credentials = base64.b64encode(words.encode()).decode()
+            connection.putheader("Proxy-Authorization", f"Basic {credentials}")
+        connection.endheaders()
+        if (status := connection.getresponse().status) != 200:
+            raise _Unclear(f"the proxy answers {status}")
 
 
 # ---- what an answer means
@@ -387,9 +323,10 @@ def _settled(answer: _Answer) -> _Answer:
 def _lists_refusals(answer: _Answer) -> bool:
     """Whether every report of the request was refused, each with its reason."""
     try:
-        return answer.status == 422 and isinstance(_object(answer.body).get("refused"), list)
+        refused = _object(answer.body).get("refused")
     except _Unclear:
         return False
+    return answer.status == 422 and isinstance(refused, list) and bool(refused)
 
 
 def _asked(retry_after: str) -> float:
@@ -414,6 +351,14 @@ def _counted(answer: _Answer) -> None:
         ) from None
     said = f"the collector refuses the report ({reason}){_quoted(item.get('detail'))}"
     raise ReportRejected(reason, said, when=str(item.get("when", "")))
+
+
+def _forgotten(answer: _Answer) -> None:
+    """Refuse any answer but 204, which alone says that a report was withdrawn."""
+    if answer.status == 422:
+        raise CollectorError(f"the collector refuses this request with 422{_problem(answer.body)}")
+    if answer.status != 204:
+        raise _Unclear(f"the collector answers {answer.status}, which was not agreed on")
 
 
 def _problem(body: bytes) -> str:

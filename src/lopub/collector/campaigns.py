@@ -28,6 +28,7 @@ from lopub.collector.rows import (
 from lopub.collector.store import ReportStore, today
 from lopub.errors import (
     CampaignClosed,
+    CampaignError,
     DomainError,
     NoCampaign,
     Reason,
@@ -175,6 +176,8 @@ def open_campaign(
         raise DomainError(
             "grace_days must lie in 0..{most}, got {given}", most=GRACE_DAYS, given=grace_days
         )
+    if campaign.terms.admission is not None:
+        raise CampaignError("this version cannot open campaigns that need an invitation")
     schedule = campaign.terms.schedule
     closes = min(schedule.last_slot + grace_days, LAST_SLOT) if schedule else None
     values = {

@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from lopub.campaign.budget import decimal_up
 from lopub.campaign.campaign import Campaign
-from lopub.campaign.wording import Wording
 from lopub.collector.campaigns import Entry, Tally, close_campaign, day_at, tally
 from lopub.collector.drafts import goal_of
 from lopub.console.campaign_list import state_of
@@ -23,6 +22,7 @@ from lopub.console.routes import get, post
 from lopub.errors import TooFewReports
 from lopub.jobs.alarm_checks import AlarmCheck
 from lopub.jobs.queue import ask, subjects_done
+from lopub.pages.wording import Wording
 from lopub.planning.outlook import Outlook, outlook_of
 
 SHOWN_DAYS = 60

@@ -17,6 +17,7 @@ from lopub.bulk.linear import (
     own_bit_reading,
     own_bit_shares,
 )
+from lopub.bulk.view_laws import view_law
 from lopub.bulk.views import chance_of
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import Clique
@@ -64,7 +65,8 @@ def covers_three(basis: "Basis", clique: Clique) -> bool:
     """Whether some view holds three attributes of a clique, so that its reports are in several pairs."""
     sizes = basis.campaign.domain.sizes
     return any(
-        basis.campaign.view.covers_together(three, sizes) for three in combinations(clique, 3)
+        view_law(basis.campaign.view).covers_together(three, sizes)
+        for three in combinations(clique, 3)
     )
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import Clique
-from lopub.campaign.texts import changed_fields
 from lopub.errors import DomainError, checks_options
 from lopub.estimation import em as expectation
 from lopub.estimation.averaging import Each
@@ -19,6 +18,7 @@ from lopub.estimation.lasso import lasso_joint
 from lopub.estimation.shrunk import shrunk
 from lopub.estimation.spread import MOST_CELLS, errors_from, product_errors, standard_errors
 from lopub.reports.counts import form_of
+from lopub.reports.showing import changed_fields
 
 Option = str | int | float | bool | None
 """What an option of an estimator can be; files name it so."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.bulk import ANSWERS, ATTRIBUTE_BITS, VIEW_BITS, bulk_of
+from lopub.bulk.view_laws import view_law
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import Clique
 from lopub.campaign.mechanisms import Law
@@ -218,7 +219,7 @@ class AnswerReader(Reader):
         )
 
     def check_counts(self, counts: Counts, clique: Clique) -> None:
-        if len(clique) > 2 and counts.campaign.view.covers_together(
+        if len(clique) > 2 and view_law(counts.campaign.view).covers_together(
             clique, counts.campaign.domain.sizes
         ):
             raise NeedsReports(

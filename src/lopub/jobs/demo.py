@@ -34,7 +34,8 @@ DAYS = 12
 TERMS = Terms(
     name="alumni",
     title="College alumni (made-up people)",
-    consent="Only a randomized version of your answers is sent; the device itself makes it.",
+    consent="Your answers are randomized on your own device, and only the randomized version is sent."
+    " It limits how sure anybody can become of what you answered.",
     min_reports=100,
     retention_days=90,
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 from string import Template
 
 from lopub.campaign.campaign import Campaign
-from lopub.campaign.wording import Wording
+from lopub.pages.wording import Wording
 
 HERE = Path(__file__).parent
 RIGHT_TO_LEFT = frozenset({"ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
@@ -78,8 +78,9 @@ def contribution_page(
     """The page of a campaign.
 
     questions: where its bytes are; collector: its address at a collector, https://host/campaigns/ID. Both may be relative to the
-    page. preview: draws copies only, keeps nothing and sends nothing. closed: nothing is asked
-    any more. folder: where the shared files are, relative to the page.
+    page. preview: shows examples only, keeps nothing and sends nothing. closed: nothing is asked
+    any more. folder: where the shared files are, relative to the page. meta_policy: the policy of a page that is hosted as
+    files, without headers; as it cannot say who may frame it, it does not start in the frame of another site.
     """
     wording, terms = Wording.of(campaign), campaign.terms
     policy_tag = (
@@ -87,7 +88,7 @@ def contribution_page(
         if meta_policy
         else ""
     )
-    told = {
+    texts = {
         "language": terms.language,
         "direction": "rtl" if terms.language.lower().split("-")[0] in RIGHT_TO_LEFT else "ltr",
         "title": wording.title,
@@ -97,21 +98,22 @@ def contribution_page(
         "collector": "" if preview else collector,
         "preview": "yes" if preview else "",
         "closed": "yes" if closed else "",
+        "hosted": "yes" if meta_policy else "",
         "folder": folder,
         "script_hash": integrity("page.js"),
         "client_hash": integrity("lopub.js"),
         "style_hash": integrity("page.css"),
     }
-    filled = {name: html.escape(text) for name, text in told.items()}
+    filled = {name: html.escape(text) for name, text in texts.items()}
     return _template("index.html").substitute(filled, policy=policy_tag).encode()
 
 
 def missing_page(sentence: str, *, folder: str = "") -> bytes:
     """A page that says why there is none, in one sentence."""
-    told = {"sentence": sentence, "folder": folder, "style_hash": integrity("page.css")}
+    texts = {"sentence": sentence, "folder": folder, "style_hash": integrity("page.css")}
     return (
         _template("missing.html")
-        .substitute({name: html.escape(text) for name, text in told.items()})
+        .substitute({name: html.escape(text) for name, text in texts.items()})
         .encode()
     )
 

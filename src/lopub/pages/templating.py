@@ -9,8 +9,9 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from lopub.campaign.wording import PAGE_LANGUAGES, chosen_language
+from lopub.campaign.terms import PAGE_LANGUAGES
 from lopub.pages.translation import LOCALE, catalogue, figures
+from lopub.pages.wording import chosen_language
 
 HERE = Path(__file__).parent
 LANGUAGES = PAGE_LANGUAGES

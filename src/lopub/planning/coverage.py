@@ -12,9 +12,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from lopub.bulk.view_laws import view_law
 from lopub.bulk.views import draw_masks
 from lopub.campaign.campaign import Campaign
-from lopub.campaign.views import MOST_VIEWS, ViewRule
+from lopub.campaign.views import ViewRule
 from lopub.estimation.joint import Probabilities
 from lopub.reports.batch import ReportBatch
 from lopub.reports.counts import Counts, Integers, covered_together, form_of
@@ -100,11 +101,11 @@ def covering(data: ReportBatch | Counts) -> Integers:
 def chances(campaign: Campaign) -> tuple[Probabilities, int | None]:
     """The chance that a report covers each two attributes, and from how many drawn views it was learnt, if it had to be."""
     d, rule, sizes = len(campaign.domain), campaign.view, campaign.domain.sizes
-    if rule.n_alike(d) is not None:
-        whole = np.full((d, d), rule.coverage((0, 1), sizes) if d > 1 else 0.0)
-        np.fill_diagonal(whole, rule.coverage((0,), sizes))
+    if view_law(rule).n_alike(d) is not None:
+        whole = np.full((d, d), view_law(rule).coverage((0, 1), sizes) if d > 1 else 0.0)
+        np.fill_diagonal(whole, view_law(rule).coverage((0,), sizes))
         return whole, None
-    if (views := rule.chances(sizes, MOST_VIEWS)) is not None:
+    if (views := view_law(rule).chances(sizes)) is not None:
         whole = np.zeros((d, d))
         for view, chance in views.items():
             whole[np.ix_(view, view)] += chance

@@ -5,6 +5,7 @@ from itertools import chain
 
 from lopub.bulk import Bulk
 from lopub.bulk.designs import Design
+from lopub.bulk.view_laws import view_law
 from lopub.campaign.views import Sizes
 from lopub.planning.outlook import Forecast, Outlook, outlook
 from lopub.planning.population import Population
@@ -33,7 +34,7 @@ def designs(sizes: Sizes, epsilon: float) -> Iterator[Design]:
 def brief_designs(sizes: Sizes, epsilon: float) -> Iterator[Design]:
     """The usual ones, and one question a person: enough to say what a change of the questionnaire would bring."""
     every = dict.fromkeys(designs(sizes, epsilon))
-    alone = (design for design in every if design.view.n_alike(len(sizes)) == 1)
+    alone = (design for design in every if view_law(design.view).n_alike(len(sizes)) == 1)
     return iter(dict.fromkeys(chain(usual_designs(sizes, epsilon), alone)))
 
 

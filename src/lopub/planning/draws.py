@@ -7,10 +7,10 @@ from itertools import chain, combinations
 import numpy as np
 
 from lopub.bulk import bulk_of
+from lopub.bulk.view_laws import view_law
 from lopub.bulk.views import draw_masks
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import Clique
-from lopub.campaign.views import MOST_VIEWS
 from lopub.planning.population import Population
 from lopub.reports.batch import N_FOLDS
 from lopub.reports.counts import Counts, Table, form_of
@@ -60,7 +60,7 @@ def _holds_all(campaign: Campaign) -> bool:
 def _views(campaign: Campaign) -> dict[Clique, float]:
     """Every view with its chance, or drawn ones."""
     rule, sizes = campaign.view, campaign.domain.sizes
-    known = rule.chances(sizes, MOST_VIEWS)
+    known = view_law(rule).chances(sizes)
     if known is not None:
         return dict(sorted(known.items()))
     masks, times = np.unique(

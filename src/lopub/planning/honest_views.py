@@ -4,11 +4,11 @@ from collections import Counter
 
 import numpy as np
 
+from lopub.bulk.view_laws import MOST_VIEWS, view_law
 from lopub.bulk.views import draw_masks
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import Clique
 from lopub.campaign.report import view_of
-from lopub.campaign.views import MOST_VIEWS
 
 MOST_DRAWN = 2_000_000
 """Attributes times drawn views up to which drawing them takes about a second."""
@@ -17,7 +17,7 @@ MOST_DRAWN = 2_000_000
 def drawn_views(campaign: Campaign) -> dict[Clique, float]:
     """Every view that honest reports have, with its probability; of rules with very many, those of a fixed sample."""
     rule, sizes = campaign.view, campaign.domain.sizes
-    exact = rule.chances(sizes, MOST_VIEWS)
+    exact = view_law(rule).chances(sizes)
     if exact is not None:
         return exact
     masks = draw_masks(rule, sizes, MOST_VIEWS, np.random.PCG64(0))
@@ -28,4 +28,4 @@ def drawn_views(campaign: Campaign) -> dict[Clique, float]:
 def many_views(campaign: Campaign) -> bool:
     """Whether views would have to be drawn, of too many attributes to do so in passing."""
     sizes = campaign.domain.sizes
-    return len(sizes) * MOST_VIEWS > MOST_DRAWN and campaign.view.chances(sizes, MOST_VIEWS) is None
+    return len(sizes) * MOST_VIEWS > MOST_DRAWN and view_law(campaign.view).chances(sizes) is None

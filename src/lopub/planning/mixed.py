@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from lopub.bulk.designs import Design
+from lopub.bulk.view_laws import view_law
 from lopub.campaign.domain import Domain
 from lopub.campaign.views import Listed
 from lopub.planning.design import usual_designs
@@ -39,7 +40,7 @@ def mixed_designs(
     of_pairs = [
         design
         for design in usual_designs(domain.sizes, epsilon)
-        if design.jointly and design.view.n_alike(d) == 2
+        if design.jointly and view_law(design.view).n_alike(d) == 2
     ]
     shares = SINGLE_SHARES if len(set(weights)) == 1 else (0.0, *SINGLE_SHARES)
     for share in shares:

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import combinations
 
 import numpy as np
@@ -18,11 +18,13 @@ import numpy as np
 from lopub.bulk import Bulk, bulk_of
 from lopub.bulk.cells import CellNoise
 from lopub.bulk.designs import Design
-from lopub.campaign.budget import epsilon_decimal
+from lopub.bulk.view_laws import view_law
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import Clique
 from lopub.campaign.mechanisms import Law, Mechanism
 from lopub.campaign.views import Sizes
+from lopub.planning.budgets import epsilon_decimal
+from lopub.planning.makers import maker_of
 from lopub.planning.population import Probabilities
 
 MOST_CELLS = 2**62
@@ -153,18 +155,18 @@ def laws_at(mechanism: str, epsilon: float) -> Laws:
 
 @lru_cache(maxsize=64)
 def _laws_at(mechanism: str, epsilon: str) -> Laws:
-    kind, budget = Mechanism.known[mechanism], epsilon_decimal(epsilon)
+    maker, budget = maker_of(Mechanism.known[mechanism]), epsilon_decimal(epsilon)
 
     @cache
     def made(n_blocks: int) -> Mechanism:
-        return kind.for_epsilon(budget, (n_blocks,))
+        return maker.for_epsilon(budget, (n_blocks,))
 
-    return cache(lambda n_cells, n_blocks: made(n_blocks).sized_law(n_cells, n_blocks))
+    return cache(lambda n_cells, n_blocks: maker.sized_law(made(n_blocks), n_cells, n_blocks))
 
 
 def laws_of(campaign: Campaign) -> Laws:
     """The laws of a finished campaign."""
-    return campaign.mechanism.sized_law
+    return partial(maker_of(campaign.mechanism).sized_law, campaign.mechanism)
 
 
 def design_of(campaign: Campaign) -> Design:
@@ -178,11 +180,12 @@ def design_of(campaign: Campaign) -> Design:
 def _covers(
     design: Design, sizes: Sizes, concentrations: Sequence[float]
 ) -> Callable[[Clique], list[Cover]]:
-    n_alike = design.view.n_alike(len(sizes))
+    law = view_law(design.view)
+    n_alike = law.n_alike(len(sizes))
     if n_alike is not None and n_alike < len(sizes):
         return lambda clique: _of_sample(n_alike, clique, sizes, concentrations)
-    drawn = design.view.typical_views(sizes)
-    if design.view.by_size and len(sizes) > MOST_TOLD_APART:
+    drawn = law.typical_views(sizes)
+    if law.by_size and len(sizes) > MOST_TOLD_APART:
         return _by_size(drawn, sizes, concentrations)
     holders: list[set[int]] = [
         set() for _ in sizes
@@ -191,7 +194,7 @@ def _covers(
         for position in view:
             holders[position].add(number)
 
-    alike = _mean_chances(drawn, sizes) if design.view.by_size else {}
+    alike = _mean_chances(drawn, sizes) if law.by_size else {}
     kinds = [_kind(view, (), sizes, concentrations) for view, _ in drawn]
 
     def covers(clique: Clique) -> list[Cover]:

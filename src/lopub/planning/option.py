@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from lopub.bulk.designs import Design
-from lopub.campaign.views import MOST_VIEWS, Sizes
+from lopub.bulk.view_laws import view_law
+from lopub.campaign.views import Sizes
 from lopub.planning.design import error_of
 from lopub.planning.outlook import Forecast
 from lopub.planning.trial import Trial
@@ -29,8 +30,8 @@ class Option:
 
     def label(self, sizes: Sizes) -> str:
         """The design in a few words; of a mixed one, how many people are asked one question."""
-        rule = self.design.view
-        chances = {} if rule.n_alike(len(sizes)) else rule.chances(sizes, MOST_VIEWS) or {}
+        law = view_law(self.design.view)
+        chances = {} if law.n_alike(len(sizes)) else law.chances(sizes) or {}
         single = sum(chance for view, chance in chances.items() if len(view) == 1)
         of_pairs = [chance for view, chance in chances.items() if len(view) == 2]
         if not of_pairs or abs(single + sum(of_pairs) - 1) > TINY or len(of_pairs) < len(sizes):

@@ -5,16 +5,18 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from lopub.bulk import bulk_of
-from lopub.campaign.budget import epsilon_decimal
+from lopub.bulk.view_laws import view_law
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import Domain
 from lopub.campaign.mechanisms import Mechanism
 from lopub.campaign.terms import Terms
-from lopub.campaign.texts import told_options
 from lopub.campaign.views import AllAttributes, ViewRule
 from lopub.errors import CampaignError, checks_options
+from lopub.planning.budgets import epsilon_decimal
 from lopub.planning.design import ranked, usual_designs
+from lopub.planning.makers import Maker, maker_of
 from lopub.planning.population import Population
+from lopub.reports.showing import options_repr
 
 MUCH_BETTER = 0.8
 """Where nobody says how many people answer, one question a person, which forgoes all dependence, has to be off by no more than
@@ -51,7 +53,7 @@ class CampaignRequest:
     """Instead of bits and hashes: the paper's equations."""
 
     def __repr__(self) -> str:
-        return told_options(self)
+        return options_repr(self)
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.flip_probability is None):
@@ -62,7 +64,7 @@ class CampaignRequest:
             raise CampaignError(
                 f"mechanism must be one of {', '.join(sorted(Mechanism.known))}, got {self.mechanism!r}"
             )
-        if self.mechanism and self.wants_filters and not self.kind.takes_filters:
+        if self.mechanism and self.wants_filters and not self.maker.takes_filters:
             raise CampaignError(
                 f"bits, hashes and false_positive_rate belong to mechanism 'bloom', not to {self.mechanism!r}"
             )
@@ -70,15 +72,15 @@ class CampaignRequest:
             self.n_bits is not None or self.n_hashes is not None
         ):
             raise CampaignError("give either false_positive_rate, or bits and hashes")
-        if self.mechanism and self.flip_probability is not None and not self.kind.takes_flips:
+        if self.mechanism and self.flip_probability is not None and not self.maker.takes_flips:
             raise CampaignError(
                 f"flip_probability belongs to 'bloom' and 'unary'; give epsilon for {self.mechanism!r}"
             )
 
     @property
-    def kind(self) -> type[Mechanism]:
-        """The mechanism that is named; Mechanism itself where none is."""
-        return Mechanism.known[self.mechanism] if self.mechanism else Mechanism
+    def maker(self) -> Maker:
+        """The maker of the mechanism that is named; one that makes none where none is."""
+        return maker_of(Mechanism.known[self.mechanism]) if self.mechanism else Maker()
 
     @property
     def budget(self) -> Decimal:
@@ -131,15 +133,14 @@ def _layered(domain: Domain, terms: Terms, request: CampaignRequest) -> Campaign
         view=rule,
         jointly=one,
     )
-    once = replace(terms, schedule=None)
-    below = _made(domain, once, replace(asked, epsilon=request.lifetime_epsilon))
-    above = _made(domain, once, asked)
+    below = _made(domain, terms.once, replace(asked, epsilon=request.lifetime_epsilon))
+    above = _made(domain, terms.once, asked)
     smallest = (
         min(math.prod(domain.sizes[i] for i in view) for view in rule.views(domain.sizes))
         if one
         else min(domain.sizes)
     )
-    mechanism = above.mechanism.layered(below.mechanism, smallest)
+    mechanism = maker_of(above.mechanism).layered(above.mechanism, below.mechanism, smallest)
     return replace(above, mechanism=mechanism, terms=terms)
 
 
@@ -156,15 +157,15 @@ def _made(domain: Domain, terms: Terms, request: CampaignRequest) -> Campaign:
         else dict(zip(domain.names, domain.sizes, strict=True))
     )
     n_blocks = (1,) if jointly else rule.view_sizes(len(domain))
-    return Mechanism.known[mechanism].made(request, n_blocks, sizes, build)
+    return maker_of(Mechanism.known[mechanism]).made(request, n_blocks, sizes, build)
 
 
 def _choice(domain: Domain, request: CampaignRequest) -> tuple[ViewRule, str, bool]:
     """View, mechanism, jointly or not: as requested, and where the request is silent, the best known choice."""
-    if request.flip_probability is not None or request.wants_filters or request.kind.takes_filters:
+    if request.flip_probability is not None or request.wants_filters or request.maker.takes_filters:
         return request.view or AllAttributes(), request.mechanism or PAPER, bool(request.jointly)
     named, rule = (
-        request.mechanism or (request.view.usual_mechanism if request.view else ""),
+        request.mechanism or (view_law(request.view).usual_mechanism if request.view else ""),
         request.view,
     )
     if rule is None or not named:
@@ -175,10 +176,14 @@ def _choice(domain: Domain, request: CampaignRequest) -> tuple[ViewRule, str, bo
             if named in ("", mechanism)
             else bulk.usual_view(domain.sizes, float(request.budget))
         )
-        if request.jointly is False and usual.n_alike(len(domain)) is None:
+        if request.jointly is False and view_law(usual).n_alike(len(domain)) is None:
             usual = view
         named, rule = named or mechanism, rule or usual
-    jointly = request.jointly if request.jointly is not None else rule.usually_jointly(len(domain))
+    jointly = (
+        request.jointly
+        if request.jointly is not None
+        else view_law(rule).usually_jointly(len(domain))
+    )
     return rule, named, jointly
 
 
@@ -189,9 +194,9 @@ def best_known(domain: Domain, epsilon: Decimal, *, jointly: bool = True) -> tup
     able = [
         one
         for one in usual_designs(domain.sizes, float(epsilon))
-        if jointly or one.view.n_alike(len(domain))
+        if jointly or view_law(one.view).n_alike(len(domain))
     ]
     found = ranked(able, crowd, float(epsilon))
-    of_pairs = [one for one in found if one[0].view.n_alike(len(domain)) != 1] or found
+    of_pairs = [one for one in found if view_law(one[0].view).n_alike(len(domain)) != 1] or found
     best = of_pairs[0] if of_pairs[0][1].pairs * MUCH_BETTER <= found[0][1].pairs else found[0]
     return best[0].view, best[0].mechanism

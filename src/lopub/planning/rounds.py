@@ -16,6 +16,7 @@ from lopub.campaign.mechanisms import Mechanism
 from lopub.campaign.schedule import PERMANENT, SAMPLED, Schedule
 from lopub.campaign.terms import Terms
 from lopub.errors import CampaignError
+from lopub.planning.makers import maker_of
 from lopub.planning.outlook import Forecast, outlook_of
 from lopub.planning.population import Population
 from lopub.planning.request import CampaignRequest, make_campaign
@@ -97,7 +98,6 @@ def round_options(
         terms = Terms(
             name="permanent",
             schedule=replace(schedule, repeat=always),
-            min_reports=max(people, 100),
         )
         kept = make_campaign(
             domain, terms, CampaignRequest(epsilon=budget * FRESH, lifetime_epsilon=budget)
@@ -171,7 +171,7 @@ def kept_mechanisms() -> list[str]:
     return sorted(
         name
         for name, kind in Mechanism.known.items()
-        if kind.keeps_answers and not kind.takes_filters
+        if kind.keeps_answers and not maker_of(kind).takes_filters
     )
 
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from lopub.campaign.schedule import days_between
 from lopub.campaign.terms import check_language
-from lopub.campaign.texts import told_options
 from lopub.errors import DomainError, checks_options
 from lopub.estimation import Estimator, estimator_of
+from lopub.reports.days import days_between
+from lopub.reports.showing import options_repr
 from lopub.synthesis.dependence import Pruning, check_phi
 
 Structure = Literal["calibrated", "paper"]
@@ -54,7 +54,7 @@ class PublishSettings:
     say. It is published with the rest."""
 
     def __repr__(self) -> str:
-        return told_options(self)
+        return options_repr(self)
 
     def __post_init__(self) -> None:
         if self.phi is not None:

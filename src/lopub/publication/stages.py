@@ -12,12 +12,12 @@ import pyarrow as pa
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import Binned, IntegerRange, Pair
 from lopub.campaign.texts import one_line
-from lopub.campaign.wording import Wording
 from lopub.errors import NeedsReports, Reason, checks_options
 from lopub.estimation import Estimator
 from lopub.estimation.blas import one_blas_thread
 from lopub.estimation.joint import JointDistribution, Probabilities
 from lopub.estimation.readers import reader_of
+from lopub.pages.wording import Wording
 from lopub.planning.alarms import Alarm, alarms_of, checks_of
 from lopub.planning.coverage import OddCoverage, odd_coverage
 from lopub.publication.asked import AskedShare, asked_shares

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.campaign.domain import Pair
-from lopub.campaign.wording import weakness
 from lopub.estimation.joint import INTERVAL, JointDistribution, Probabilities
+from lopub.pages.figures import weakness
 from lopub.planning.alarms import COVERAGE, MADE, NO_REPORTS, Alarm
 from lopub.planning.coverage import OddCoverage, chances
 from lopub.planning.outlook import outlook_of

@@ -9,8 +9,7 @@ from lopub.campaign.attribute import few
 from lopub.campaign.condition import Comparison
 from lopub.campaign.domain import Attribute, Dated, Domain, IntegerRange, Question, TickList
 from lopub.campaign.fields import domain_of
-from lopub.campaign.terms import Terms
-from lopub.campaign.wording import PAGE_LANGUAGES
+from lopub.campaign.terms import PAGE_LANGUAGES, Terms
 from lopub.questionnaire.draft import Draft, Mistake
 
 MANY_ANSWERS = 30

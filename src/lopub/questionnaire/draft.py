@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from lopub.campaign.canonical import Json, Members
 from lopub.campaign.domain import Domain, Question
 from lopub.campaign.fields import domain_of, question_from_json
-from lopub.campaign.schedule import says_repeat
+from lopub.campaign.schedule import ONCE
 from lopub.campaign.terms import Terms, check_translations, terms_from_json
 from lopub.errors import CampaignError, DomainError, StoreError, all_of
 from lopub.files import kind_of
@@ -218,7 +218,7 @@ def _terms(
     given = (plain if long is None else long) | (
         {"translations": translations} if translations else {}
     )
-    if says_repeat(
+    if _says_repeat(
         given
     ):  # where that cannot be, what would follow from it is no mistake of its own
         in_rounds = _noting(
@@ -244,3 +244,9 @@ def _terms(
         _noting(own, lambda alone=alone: read(alone), path=(key,))  # type: ignore[misc]
     mistakes += own
     return read(given) if not own else None
+
+
+def _says_repeat(draft: Json) -> bool:
+    """Whether a draft's members say anything but that it is asked once, be that an object or not."""
+    schedule = draft.get("schedule") if isinstance(draft, dict) else None
+    return isinstance(schedule, dict) and schedule.get("repeat", ONCE) != ONCE

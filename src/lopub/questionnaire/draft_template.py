@@ -15,7 +15,7 @@ TEMPLATE = """\
   "name": "NAME",              // small letters, digits, dots, hyphens, underscores
   "language": "en",            // of the texts here; a text can also be {"en": "...", "de": "..."}
   "title": {"en": "Work and reading", "de": "Arbeit und Lesen"},
-  "consent": "Your answers are randomized on your device; only noise is sent.",
+  "consent": "A randomized version of your answers is sent. It limits how sure anybody can become of them.",
   "min_reports": 100,          // nothing is shown of fewer
   "schedule": {"opens": "FIRST", "closes": "LAST"},   // days in UTC
   "schema": {

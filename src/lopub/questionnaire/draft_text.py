@@ -1,8 +1,13 @@
 """The text of a draft: JSON in any spelling, with comments, and the line on which everything stands."""
 
 import re
+import unicodedata
 
 from lopub.campaign.canonical import Json, parse
+from lopub.errors import CampaignError
+
+MOST_MARKS = 30
+"""Combining marks in a row, as in Unicode's stream-safe text format: sorting very many takes quadratic time."""
 
 Path = tuple[str | int, ...]
 """Where a value stands: names of members and numbers in lists."""
@@ -17,8 +22,32 @@ _TOKEN = re.compile(
 def parsed(data: bytes) -> tuple[Json, Lines]:
     """The value of a draft, with decimals as texts, and the line of each of its values."""
     blank = without_comments(data)
-    value = parse(blank, decimals=True)
-    return value, lines_of(blank.decode())
+    return normalized(parse(blank)), lines_of(blank.decode())
+
+
+def normalized(value: Json) -> Json:
+    """The same with all texts in Unicode normal form C, so that a text has one spelling in a campaign, however it was typed."""
+    if isinstance(value, str):
+        return _composed(value)
+    if isinstance(value, list):
+        return [normalized(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    members = {_composed(key): normalized(item) for key, item in value.items()}
+    if len(members) < len(value):
+        raise CampaignError("an object names the same member twice")
+    return members
+
+
+def _composed(text: str) -> str:
+    if text.isascii():
+        return text
+    n_marks = 0
+    for character in text:
+        n_marks = n_marks + 1 if unicodedata.combining(character) else 0
+        if n_marks > MOST_MARKS:
+            raise CampaignError(f"a text has more than {MOST_MARKS} combining marks in a row")
+    return unicodedata.normalize("NFC", text)
 
 
 def without_comments(data: bytes) -> bytes:
@@ -57,7 +86,7 @@ def lines_of(text: str) -> Lines:
             if not expects_key:
                 path[-1] = int(path[-1]) + 1
         elif sign != ":" and expects_key:
-            path[-1], expects_key = str(parse(sign.encode())), False
+            path[-1], expects_key = _composed(str(parse(sign.encode()))), False
             lines[tuple(path)] = line
         elif sign != ":":
             lines.setdefault(tuple(path), line)

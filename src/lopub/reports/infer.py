@@ -17,7 +17,7 @@ from lopub.campaign.domain import (
     IntegerRange,
     names_of,
 )
-from lopub.campaign.texts import normalize
+from lopub.campaign.texts import composed
 from lopub.errors import DomainError, checks_options
 from lopub.reports.dataset import read_texts
 
@@ -66,7 +66,7 @@ def domain_of_texts(
     """The same from the different texts of each column."""
     return Domain(
         tuple(
-            _inferred(name, texts, order, most_candidates, n_bins)
+            _inferred(composed(name), texts, order, most_candidates, n_bins)
             for name, texts in distinct.items()
         )
     )
@@ -74,7 +74,7 @@ def domain_of_texts(
 
 def _inferred(name: str, texts: Sequence[str], order: Order, most: int, n_bins: int) -> Attribute:
     missing = "" in texts
-    answers = list(dict.fromkeys(normalize(text) for text in texts if text))
+    answers = list(dict.fromkeys(composed(text) for text in texts if text))
     if answers and set(answers) <= _TRUTH:
         return Boolean(name=name, missing=missing)
     if len(answers) + missing < 2:

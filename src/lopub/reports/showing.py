@@ -1,12 +1,13 @@
 """What all public results share: Arrow, pandas, polars and notebooks read them without a word from anybody."""
 
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lopub.campaign.texts import html_table
+from lopub.campaign.texts import html_table, one_line
 from lopub.errors import DomainError
 
 if TYPE_CHECKING:
@@ -62,3 +63,20 @@ def _needed(name: str) -> Any:
         return import_module(name)
     except ModuleNotFoundError:
         raise DomainError(f"this needs {name}; install it with: pip install {name}") from None
+
+
+def changed_fields(options: Any) -> dict[str, Any]:
+    """The fields of a dataclass that differ from their defaults, by name."""
+    given = {field.name: getattr(options, field.name) for field in fields(options)}
+    return {
+        field.name: given[field.name]
+        for field in fields(options)
+        if given[field.name] != field.default
+    }
+
+
+def options_repr(options: object) -> str:
+    """The repr of a dataclass of options: those that differ from their defaults."""
+    return one_line(
+        options, *(f"{name}={value!r}" for name, value in changed_fields(options).items())
+    )

@@ -18,11 +18,11 @@ from lopub.campaign.mechanisms.direct import DirectChannel
 from lopub.campaign.mechanisms.subset import SubsetChannel
 from lopub.campaign.mechanisms.unary import OptimizedChannel, SymmetricChannel
 from lopub.campaign.randomness import Randomness
-from lopub.campaign.report import ID_BYTES, Report, mask_of, pack
+from lopub.campaign.report import Report, mask_of, pack
 from lopub.campaign.views import AllAttributes, Sample
 from lopub.client import client as module
 from lopub.client.client import Client
-from lopub.client.keeping import MemoryStore
+from lopub.client.store import MemoryStore
 
 Run = Callable[[Sequence[Any]], list[bytes]]
 Patches = Callable[[], AbstractContextManager[Any]]
@@ -97,7 +97,12 @@ HONEST_DIRECT = DirectChannel.randomize
 
 
 def whole_budget(
-    campaign: Campaign, candidates: Sequence[int], *, slot: int, randomness: Randomness
+    campaign: Campaign,
+    candidates: Sequence[int],
+    *,
+    report_id: bytes,
+    slot: int,
+    randomness: Randomness,
 ) -> Report:
     """Every block has the noise of a report of one block."""
     view = campaign.view.draw(campaign.domain.sizes, randomness)
@@ -110,7 +115,7 @@ def whole_budget(
     ]
     return Report(
         campaign=campaign.prefix,
-        id=randomness.take(ID_BYTES),
+        id=report_id,
         slot=slot,
         mask=b"",
         payload=pack(outputs, loud),
@@ -118,7 +123,12 @@ def whole_budget(
 
 
 def telling_view(
-    campaign: Campaign, candidates: Sequence[int], *, slot: int, randomness: Randomness
+    campaign: Campaign,
+    candidates: Sequence[int],
+    *,
+    report_id: bytes,
+    slot: int,
+    randomness: Randomness,
 ) -> Report:
     """Draws again where it does not like the view: a first answer of zero is rather not told."""
     for _ in range(4):
@@ -133,19 +143,11 @@ def telling_view(
     mask = mask_of(view, campaign.mask_bytes)
     return Report(
         campaign=campaign.prefix,
-        id=randomness.take(ID_BYTES),
+        id=report_id,
         slot=slot,
         mask=mask,
         payload=payload,
     )
-
-
-class Forgetful(MemoryStore):
-    def kept(self, key: str) -> bytes | None:
-        return None
-
-    def keep(self, key: str, report: bytes) -> bytes:
-        return report
 
 
 def forgetful(campaign: Campaign) -> Run:
@@ -153,7 +155,7 @@ def forgetful(campaign: Campaign) -> Run:
         found, record = [], None
         for line in lines:
             record = record if line == "again" else line
-            found.append(Client(campaign, store=Forgetful()).encode(record).to_bytes())
+            found.append(Client(campaign, store=MemoryStore()).encode(record).to_bytes())
         return found
 
     return run

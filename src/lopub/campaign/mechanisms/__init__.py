@@ -8,7 +8,7 @@ from lopub.campaign.mechanisms.base import (
     mechanism_from_json,
     n_cells,
 )
-from lopub.campaign.mechanisms.bloom import Bloom, bits_for, hashes_for
+from lopub.campaign.mechanisms.bloom import Bloom
 from lopub.campaign.mechanisms.direct import Direct
 from lopub.campaign.mechanisms.hashed import Hashed
 from lopub.campaign.mechanisms.subset import Subset
@@ -24,8 +24,6 @@ __all__ = [
     "Mechanism",
     "Subset",
     "Unary",
-    "bits_for",
-    "hashes_for",
     "mechanism_from_json",
     "n_cells",
 ]

@@ -1,7 +1,6 @@
 """`bloom`: the paper's local transformation. Hash the candidate to h of m bits, then redraw each bit with f. On a jointly
 randomized view this is RAPPOR on the product domain."""
 
-import contextlib
 import hashlib
 import math
 import struct
@@ -16,50 +15,37 @@ from typing import ClassVar, Self, cast
 from lopub.campaign.budget import (
     UNIT,
     bit_loss,
-    change_units_for,
-    change_units_of,
     check_change_units,
     composed_change,
     float_up,
-    fresh_change_units,
     times_up,
 )
 from lopub.campaign.canonical import Json, Members, integer_at
 from lopub.campaign.domain import Domain
 from lopub.campaign.mechanisms.base import (
     MOST_BITS,
-    Asked,
     Block,
     Channel,
     Law,
-    Made,
-    MadeCampaign,
     Mechanism,
-    by_blocks,
     n_cells,
+    noise_from_json,
     permanent_from_json,
-    units_to_json,
 )
 from lopub.campaign.randomness import Randomness
-from lopub.errors import CampaignError, CodesCollide
+from lopub.errors import CampaignError
 
 TAG = b"lopub/bloom/1"
-PAPER_BITS = 128
-PAPER_HASHES = 4
-"""The paper's m and h for non-binary data: what is used unless told."""
-MOST_SALTS = 1000
-MOST_COLLISIONS = 30
-"""Expected collisions of filters, above which MOST_SALTS tries succeed with a probability below 1e-10."""
 Bits = int | Mapping[str, int]
 MOST_HASHES = 64
 MOST_COMPARED = 256
-"""Candidates of a block up to which every two rows are compared; above it the bound on their distance stands for it."""
+"""Candidates of a block up to which every two rows are compared; above it, the bound on their distance is used instead."""
 N_WORDS = 2**32
 """How many values a 32-bit word of a hash can have."""
 MOST_HASHED = 2**18
 """Positions of all codes of a campaign together: cells times hashes. Deriving them takes most of the time of loading it."""
 MOST_HASHED_BYTES = 2**25
-"""That go into the first hashes of all cells together."""
+"""Bytes that go into the first hashes of all cells together."""
 _WORDS = struct.Struct(">8I")
 MOST_FILTER_BITS = 2**20
 """Where the filters of a block take up more, a client makes the one that it needs."""
@@ -91,7 +77,7 @@ def positions(
 
 
 def _prefixed(*parts: bytes) -> bytes:
-    """The parts one behind the other, each after its length."""
+    """The parts concatenated, each preceded by its length."""
     return b"".join([len(part).to_bytes(4) + part for part in parts])
 
 
@@ -113,7 +99,7 @@ class BloomChannel(Channel):
         return n_cells(self.block)
 
     @cached_property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         """Bits of an output."""
         return self.n_bits
 
@@ -222,12 +208,7 @@ class Bloom(Mechanism):
     in_words: ClassVar[str] = (
         "every value has a Bloom filter, and every bit of it is flipped with a fixed probability"
     )
-    in_short: ClassVar[str] = (
-        "a report marks some of many bits, several for each answer, often wrongly"
-    )
     keeps_answers: ClassVar[bool] = True
-    takes_flips: ClassVar[bool] = True
-    takes_filters: ClassVar[bool] = True
     noise: Mapping[int, int] = field(hash=False)
     n_bits: int | Mapping[str, int] = field(hash=False)
     n_hashes: int
@@ -249,22 +230,16 @@ class Bloom(Mechanism):
             raise CampaignError(f"hashes must be at most {MOST_HASHES}, got {self.n_hashes}")
 
     def channel(self, block: Block, n_blocks: int) -> BloomChannel:
-        below = self.permanent[n_blocks] if self.permanent else None
-        return BloomChannel(
-            block, self._bits_of(block), self.n_hashes, self._noise_for(n_blocks), self.salt, below
-        )
+        noise, below = self._noise_for(n_blocks), self._permanent_for(n_blocks)
+        return BloomChannel(block, self._bits_of(block), self.n_hashes, noise, self.salt, below)
 
     @property
     def codes_differ_by_block(self) -> bool:
         return True
 
-    def fresh_noise(self, whole: int, below: int, smallest: int) -> int:
-        return fresh_change_units(whole, below)
-
-    def _change(self, n_blocks: int) -> Fraction:
-        return composed_change(
-            self._noise_for(n_blocks), self.permanent[n_blocks] if self.permanent else None
-        )
+    def change_at(self, n_blocks: int) -> Fraction:
+        """How often a bit is changed in a report of so many blocks, by one layer and not by both."""
+        return composed_change(self._noise_for(n_blocks), self._permanent_for(n_blocks))
 
     def _bits_of(self, block: Block) -> int:
         return self.n_bits if isinstance(self.n_bits, int) else self.n_bits[block[0].name]
@@ -278,7 +253,7 @@ class Bloom(Mechanism):
 
     def losses(self, n_blocks: int, block: Block, channels: Sequence[Channel]) -> list[Decimal]:
         distances = [channel.distance for channel in cast(Sequence[BloomChannel], channels)]
-        of_a_bit = bit_loss(self._change(n_blocks))
+        of_a_bit = bit_loss(self.change_at(n_blocks))
         loss_at = {distance: times_up(of_a_bit, distance) for distance in set(distances)}
         return [loss_at[distance] for distance in distances]
 
@@ -310,74 +285,18 @@ class Bloom(Mechanism):
                 cells // attribute.size * texts_of[attribute.name] for attribute in block
             )
 
-    @classmethod
-    def made(
-        cls,
-        asked: Asked,
-        n_blocks: tuple[int, ...],
-        sizes: Mapping[str, int],
-        build: Callable[[Self], MadeCampaign],
-    ) -> MadeCampaign:
-        """Try salts until no two candidates share a filter, then set the noise for the filters that came out."""
-        bits, n_hashes = _filters(asked, sizes)
-        for salt in map(str, range(MOST_SALTS)):
-            with contextlib.suppress(CodesCollide):
-                return cls._salted(asked, n_blocks, build, (bits, n_hashes, salt))
-        raise CampaignError(
-            f"in {MOST_SALTS:,} tries no salt gave every candidate a filter of its own; raise bits"
-        )
-
-    @classmethod
-    def _salted(
-        cls,
-        asked: Asked,
-        n_blocks: tuple[int, ...],
-        build: Callable[[Self], MadeCampaign],
-        codes: tuple[Bits, int, str],
-    ) -> MadeCampaign:
-        if asked.flip_probability is not None:
-            return build(
-                cls(dict.fromkeys(n_blocks, change_units_of(asked.flip_probability)), *codes)
-            )
-        quiet = build(
-            cls(dict.fromkeys(n_blocks, UNIT // 4), *codes)
-        )  # any noise: only the filters matter here
-        return build(
-            cls({n: change_units_for(asked.budget, _distance(quiet, n)) for n in n_blocks}, *codes)
-        )
-
-    def sized_law(self, n_candidates: int, n_blocks: int) -> Law:
-        """One row stands for all: no candidate's filter is known."""
-        change = self._change(n_blocks)
-        loss = times_up(bit_loss(change), 2 * self.n_hashes)
-        rows = (tuple(range(self.n_hashes)),)
-        n_bits = self.width_of(n_candidates)
-        return Law(
-            n_candidates=n_candidates,
-            n_bits=n_bits,
-            rows=rows,
-            p=1 - change,
-            q=change,
-            slope=float_up(loss),
-            loss=loss,
-        )
-
     def width_of(self, n_candidates: int) -> int:
         return self.n_bits if isinstance(self.n_bits, int) else max(self.n_bits.values())
 
     def to_json(self) -> dict[str, Json]:
         bits: Json = self.n_bits if isinstance(self.n_bits, int) else dict(self.n_bits)
-        noise = units_to_json(self.noise)
-        below: dict[str, Json] = (
-            {} if self.permanent is None else {"permanent": units_to_json(self.permanent)}
-        )
         return {
             "name": self.name,
             "bits": bits,
             "hashes": self.n_hashes,
             "salt": self.salt,
-            "change_units": noise,
-        } | below
+            **self._noise_to_json("change_units", int),
+        }
 
     @classmethod
     def from_json(cls, members: Members) -> Self:
@@ -388,7 +307,7 @@ class Bloom(Mechanism):
             }
         else:
             n_bits = integer_at(bits, path)
-        noise = by_blocks(members.mapping("change_units", integer_at), members.path("change_units"))
+        noise = noise_from_json(members, "change_units", integer_at)
         return cls(
             noise,
             n_bits,
@@ -396,80 +315,3 @@ class Bloom(Mechanism):
             members.text("salt"),
             permanent_from_json(members, integer_at),
         )
-
-
-def bits_for(false_positive_rate: float, n_candidates: int) -> int:
-    """m = ln(1/p) / (ln 2)^2 * |domain|, the paper's equation for the filter's length, rounded up.
-
-    >>> bits_for(0.022, 16)
-    128
-    """
-    return math.ceil(-math.log(_rate(false_positive_rate)) / math.log(2) ** 2 * n_candidates)
-
-
-def hashes_for(false_positive_rate: float) -> int:
-    """h = ln(1/p) / ln 2, the paper's equation for the number of hash functions, rounded to the nearest.
-
-    >>> hashes_for(0.022)
-    6
-    """
-    return max(1, round(-math.log(_rate(false_positive_rate)) / math.log(2)))
-
-
-def _rate(false_positive_rate: float) -> float:
-    if not 0 < false_positive_rate < 1:
-        raise CampaignError(
-            f"false_positive_rate must lie between 0 and 1, both excluded, got {false_positive_rate}"
-        )
-    return false_positive_rate
-
-
-def _filters(asked: Asked, sizes: Mapping[str, int]) -> tuple[Bits, int]:
-    """m and h: as given, by the paper's equations from a false-positive rate, or the paper's usual ones."""
-    bits: Bits
-    if asked.false_positive_rate is None:
-        bits = PAPER_BITS if asked.n_bits is None else asked.n_bits
-        n_hashes = PAPER_HASHES if asked.n_hashes is None else asked.n_hashes
-    else:
-        if max(sizes.values()) > Bloom.largest_block:  # before equations that no float could hold
-            raise CampaignError(
-                f"false_positive_rate fits filters to at most {Bloom.largest_block:,} cells; use smaller views"
-            )
-        n_hashes = hashes_for(asked.false_positive_rate)
-        each = {name: bits_for(asked.false_positive_rate, cells) for name, cells in sizes.items()}
-        bits = each.get("", each)
-    Bloom({1: UNIT // 4}, bits, n_hashes)  # refuses what cannot be before codes are counted
-    collisions = 0.0
-    for name, cells in sizes.items():
-        n_bits = bits if isinstance(bits, int) else bits[name]
-        if cells <= Bloom.largest_block:  # of more, the campaign itself says that they are too many
-            collisions += _check_room(n_bits, n_hashes, cells)
-    if collisions > MOST_COLLISIONS:
-        raise CampaignError(
-            f"no salt would give all candidates of {len(sizes):,} attributes filters of their own; raise bits"
-        )
-    return bits, n_hashes
-
-
-def _check_room(n_bits: int, n_hashes: int, cells: int) -> float:
-    """Expected collisions; refuses filters so crowded that two candidates share one whatever the salt: by the birthday paradox
-    a salt parts all of them with a probability of e^-(expected collisions)."""
-    n_filters = math.comb(n_bits, n_hashes)
-    collisions = cells * (cells - 1) / 2 / n_filters
-    if n_filters < cells or collisions > MOST_COLLISIONS:
-        raise CampaignError(
-            f"{n_bits} bits with {n_hashes} hashes give {n_filters:,} filters, too few for {cells:,} candidates; raise bits"
-        )
-    return collisions
-
-
-def _distance(campaign: Made, n_blocks: int) -> int:
-    """In how many bits the codes of two whole reports of so many blocks differ at most."""
-    distances = [
-        Decimal(channel.distance)
-        for channel in cast(Sequence[BloomChannel], campaign.coded_channels)
-    ]
-    if campaign.jointly:
-        return int(max(distances))
-    d = len(campaign.domain)
-    return int(campaign.worst(lambda n: distances[:d] if n == n_blocks else [Decimal(0)] * d))

@@ -7,24 +7,24 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Self
 
-from lopub.campaign.budget import UNIT, check_odds, float_up, fresh_odds, log_up
-from lopub.campaign.canonical import Json, Members
+from lopub.campaign.budget import UNIT, check_odds, log_up
+from lopub.campaign.canonical import Members
 from lopub.campaign.mechanisms.base import (
     Block,
     ByOdds,
     Channel,
     Law,
-    by_blocks,
+    identity_law,
     n_cells,
+    noise_from_json,
     odds_at,
-    odds_to_json,
     permanent_from_json,
 )
 from lopub.campaign.randomness import Randomness
 from lopub.errors import CampaignError, Reason, ReportRejected
 
 MOST_LAWS = 1024
-"""Numbers of candidates times numbers of blocks, over which a permanent answer is looked at."""
+"""Different sizes of blocks times numbers of blocks, for each of which a client derives an epsilon."""
 
 
 def _n_bytes(n_candidates: int) -> int:
@@ -47,7 +47,7 @@ class DirectChannel(Channel):
         return _n_bytes(self.n_candidates)
 
     @cached_property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         """Bits of an output."""
         return 8 * self.n_bytes
 
@@ -86,15 +86,7 @@ class DirectChannel(Channel):
                 below.p * q + below.q * p + (others - 1) * below.q * q,
             )
         loss = log_up(p / q)
-        return Law(
-            n_candidates=self.n_candidates,
-            n_bits=self.n_candidates,
-            rows=None,
-            p=p,
-            q=q,
-            slope=float_up(loss),
-            loss=loss,
-        )
+        return identity_law(self.n_candidates, p, q, loss)
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
         known = self.memorized(candidate, randomness) if self.permanent else self.output(candidate)
@@ -113,7 +105,7 @@ class DirectChannel(Channel):
         return int.from_bytes(cell.to_bytes(self.n_bytes), "little")
 
     def cell(self, output: int) -> int:
-        """The cell that an output stands for."""
+        """The cell of an output."""
         return int.from_bytes(output.to_bytes(self.n_bytes, "little"))
 
     def check(self, output: int) -> None:
@@ -131,7 +123,6 @@ class Direct(ByOdds):
     in_words: ClassVar[str] = (
         "the true value with a fixed probability, else one drawn uniformly (k-ary randomized response)"
     )
-    in_short: ClassVar[str] = "a report gives one answer, the true one or any other by chance"
     keeps_answers: ClassVar[bool] = True
     largest_block: ClassVar[int] = 2**62
     noise: Mapping[int, int] = field(hash=False)
@@ -146,20 +137,17 @@ class Direct(ByOdds):
         return self.sized(n_cells(block), n_blocks)
 
     def sized(self, n_candidates: int, n_blocks: int) -> DirectChannel:
-        """The channel of any block of so many candidates."""
+        """The channel of any block with this many candidates."""
         return DirectChannel(
             n_candidates,
             self._noise_for(n_blocks),
-            self.permanent[n_blocks] if self.permanent else None,
+            self._permanent_for(n_blocks),
         )
 
     @property
     def codes_differ_by_block(self) -> bool:
         """Two layers hide more, the more candidates there are."""
         return self.permanent is not None
-
-    def fresh_noise(self, whole: int, below: int, smallest: int) -> int:
-        return fresh_odds(whole, below, smallest)
 
     def losses(self, n_blocks: int, block: Block, channels: Sequence[Channel]) -> list[Decimal]:
         if self.permanent is None:
@@ -169,7 +157,7 @@ class Direct(ByOdds):
         return [loss_at[size] for size in sizes]
 
     def check_codes(self, blocks: Sequence[Block]) -> None:
-        """Of two layers, every size of a block has an epsilon of its own, under every number of blocks."""
+        """With two layers, each size of a block has its own epsilon for each number of blocks."""
         n_laws = len(self.noise) * len(set(map(n_cells, blocks)))
         if self.permanent is not None and n_laws > MOST_LAWS:
             raise CampaignError(
@@ -180,13 +168,7 @@ class Direct(ByOdds):
     def width_of(self, n_candidates: int) -> int:
         return 8 * _n_bytes(n_candidates)
 
-    def to_json(self) -> dict[str, Json]:
-        below: dict[str, Json] = (
-            {} if self.permanent is None else {"permanent": odds_to_json(self.permanent)}
-        )
-        return super().to_json() | below
-
     @classmethod
     def from_json(cls, members: Members) -> Self:
-        noise = by_blocks(members.mapping("odds", odds_at), members.path("odds"))
+        noise = noise_from_json(members, "odds", odds_at)
         return cls(noise, permanent_from_json(members, odds_at))

@@ -15,8 +15,8 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
-from lopub.campaign.budget import UNIT, float_up, log_up
-from lopub.campaign.mechanisms.base import Block, ByOdds, Channel, Law, n_cells
+from lopub.campaign.budget import UNIT, log_up
+from lopub.campaign.mechanisms.base import Block, ByOdds, Channel, Law, identity_law, n_cells
 from lopub.campaign.randomness import Randomness
 from lopub.errors import Reason, ReportRejected
 
@@ -97,7 +97,7 @@ class HashedChannel(Channel):
         return _n_bytes(self.n_numbers)
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         """Bits of an output."""
         return 8 * self.n_bytes
 
@@ -109,14 +109,8 @@ class HashedChannel(Channel):
     def law(self) -> Law:
         """As bits, one per cell: whether the cell falls on the value that was sent; the true one with p, any other with 1 / g."""
         loss = log_up(Fraction(self.odds, UNIT))
-        return Law(
-            n_candidates=self.n_candidates,
-            n_bits=self.n_candidates,
-            rows=None,
-            p=Fraction(self.odds, self.all_units),
-            q=Fraction(1, self.n_values),
-            slope=float_up(loss),
-            loss=loss,
+        return identity_law(
+            self.n_candidates, Fraction(self.odds, self.all_units), Fraction(1, self.n_values), loss
         )
 
     def value(self, function: int, candidate: int) -> int:
@@ -141,7 +135,7 @@ class HashedChannel(Channel):
         return int.from_bytes(number.to_bytes(self.n_bytes), "little")
 
     def number(self, output: int) -> int:
-        """The number that an output stands for."""
+        """The number of an output."""
         return int.from_bytes(output.to_bytes(self.n_bytes, "little"))
 
     def check(self, output: int) -> None:
@@ -159,9 +153,6 @@ class Hashed(ByOdds):
     name: ClassVar[str] = "hashed"
     in_words: ClassVar[str] = (
         "the value's image under a random function, kept with a fixed probability (local hashing)"
-    )
-    in_short: ClassVar[str] = (
-        "a report names a random group of answers that the true one is more likely to be in"
     )
     largest_block: ClassVar[int] = 2**20
     noise: Mapping[int, int] = field(hash=False)

@@ -6,8 +6,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-from lopub.campaign.budget import UNIT, float_up, log_up
-from lopub.campaign.mechanisms.base import Block, ByOdds, Channel, Law, n_cells
+from lopub.campaign.budget import UNIT, log_up
+from lopub.campaign.mechanisms.base import Block, ByOdds, Channel, Law, identity_law, n_cells
 from lopub.campaign.randomness import Randomness
 from lopub.errors import Reason, ReportRejected
 
@@ -18,11 +18,6 @@ class SubsetChannel(Channel):
 
     n_candidates: int
     odds: int
-
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        """Bits of an output."""
-        return self.n_candidates
 
     @property
     def subset_size(self) -> int:
@@ -53,15 +48,7 @@ class SubsetChannel(Channel):
         p = Fraction(self.holding_units, self.all_units)
         q = (p * (w - 1) + (1 - p) * w) / others
         loss = log_up(Fraction(self.odds, UNIT))
-        return Law(
-            n_candidates=self.n_candidates,
-            n_bits=self.n_candidates,
-            rows=None,
-            p=p,
-            q=q,
-            slope=float_up(loss),
-            loss=loss,
-        )
+        return identity_law(self.n_candidates, p, q, loss)
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
         """w other cells are always drawn; the last of them gives way where the true one is held."""
@@ -87,7 +74,6 @@ class Subset(ByOdds):
     in_words: ClassVar[str] = (
         "a random set of candidate values, of fixed size, more likely to hold the true one (subset selection)"
     )
-    in_short: ClassVar[str] = "a report lists several answers, the true one more likely among them"
     noise: Mapping[int, int] = field(hash=False)
 
     def channel(self, block: Block, n_blocks: int) -> SubsetChannel:

@@ -1,39 +1,30 @@
-"""`unary`: one bit a candidate. Symmetric (every bit redrawn alike) or optimized (ones kept with 1/2)."""
+"""`unary`: one bit per candidate. Symmetric (every bit redrawn alike) or optimized (ones kept with 1/2)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar, Self
 
 from lopub.campaign.budget import (
     UNIT,
     bit_loss,
-    change_units_for,
-    change_units_of,
     check_change_units,
     check_odds,
     composed_change,
-    float_up,
-    fresh_change_units,
     log_up,
-    odds_for,
     times_up,
 )
 from lopub.campaign.canonical import Json, Members, integer_at
 from lopub.campaign.mechanisms.base import (
-    Asked,
     Block,
     Channel,
     Law,
-    MadeCampaign,
     Mechanism,
-    by_blocks,
+    identity_law,
     n_cells,
+    noise_from_json,
     odds_at,
-    odds_to_json,
     permanent_from_json,
-    units_to_json,
 )
 from lopub.campaign.randomness import Randomness
 from lopub.errors import CampaignError
@@ -49,11 +40,6 @@ class SymmetricChannel(Channel):
     """Change units of the permanent layer below, where there is one."""
 
     @property
-    def width(self) -> int:  # type: ignore[override]
-        """Bits of an output."""
-        return self.n_candidates
-
-    @property
     def change(self) -> Fraction:
         """How often a bit is changed, by one layer and not by both."""
         return composed_change(self.change_units, self.permanent)
@@ -61,15 +47,7 @@ class SymmetricChannel(Channel):
     def law(self) -> Law:
         change = self.change
         loss = times_up(bit_loss(change), 2)
-        return Law(
-            n_candidates=self.n_candidates,
-            n_bits=self.n_candidates,
-            rows=None,
-            p=1 - change,
-            q=change,
-            slope=float_up(loss),
-            loss=loss,
-        )
+        return identity_law(self.n_candidates, 1 - change, change, loss)
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
         known = self.memorized(candidate, randomness) if self.permanent else 1 << candidate
@@ -89,21 +67,10 @@ class OptimizedChannel(Channel):
     n_candidates: int
     odds: int
 
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        """Bits of an output."""
-        return self.n_candidates
-
     def law(self) -> Law:
         loss = log_up(Fraction(self.odds, UNIT))
-        return Law(
-            n_candidates=self.n_candidates,
-            n_bits=self.n_candidates,
-            rows=None,
-            p=Fraction(1, 2),
-            q=Fraction(UNIT, self.odds + UNIT),
-            slope=float_up(loss),
-            loss=loss,
+        return identity_law(
+            self.n_candidates, Fraction(1, 2), Fraction(UNIT, self.odds + UNIT), loss
         )
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
@@ -122,9 +89,7 @@ class Unary(Mechanism):
     in_words: ClassVar[str] = (
         "one bit for every candidate value, each flipped with a fixed probability (unary encoding)"
     )
-    in_short: ClassVar[str] = "a report says yes or no to every answer, often wrongly"
     keeps_answers: ClassVar[bool] = True
-    takes_flips: ClassVar[bool] = True
     noise: Mapping[int, int] = field(hash=False)
     symmetric: bool = False
     permanent: Mapping[int, int] | None = field(default=None, hash=False)
@@ -139,64 +104,27 @@ class Unary(Mechanism):
         noise = self._noise_for(n_blocks)
         if not self.symmetric:
             return OptimizedChannel(n_cells(block), noise)
-        return SymmetricChannel(
-            n_cells(block), noise, self.permanent[n_blocks] if self.permanent else None
-        )
+        return SymmetricChannel(n_cells(block), noise, self._permanent_for(n_blocks))
 
     @property
     def takes_permanent(self) -> bool:
         return self.symmetric
 
-    def fresh_noise(self, whole: int, below: int, smallest: int) -> int:
-        return fresh_change_units(whole, below)
-
-    @classmethod
-    def made(
-        cls,
-        asked: Asked,
-        n_blocks: tuple[int, ...],
-        sizes: Mapping[str, int],
-        build: Callable[[Self], MadeCampaign],
-    ) -> MadeCampaign:
-        """Symmetric from the paper's f, and below a permanent layer; else optimized, from an epsilon."""
-        if asked.keeps_an_answer:
-            return build(
-                cls({n: change_units_for(asked.budget, 2 * n) for n in n_blocks}, symmetric=True)
-            )
-        if asked.flip_probability is not None:
-            return build(
-                cls(
-                    dict.fromkeys(n_blocks, change_units_of(asked.flip_probability)), symmetric=True
-                )
-            )
-        return build(cls.for_epsilon(asked.budget, n_blocks))
-
-    @classmethod
-    def for_epsilon(cls, epsilon: Decimal, n_blocks: tuple[int, ...]) -> Self:
-        return cls({n: odds_for(epsilon, n) for n in n_blocks})
-
     def to_json(self) -> dict[str, Json]:
-        if self.symmetric:
-            told: dict[str, Json] = {
-                "name": self.name,
-                "variant": "symmetric",
-                "change_units": units_to_json(self.noise),
-            }
-            return (
-                told
-                if self.permanent is None
-                else told | {"permanent": units_to_json(self.permanent)}
-            )
-        return {"name": self.name, "variant": "optimized", "odds": odds_to_json(self.noise)}
+        variant = "symmetric" if self.symmetric else "optimized"
+        noise = (
+            self._noise_to_json("change_units", int)
+            if self.symmetric
+            else self._noise_to_json("odds", str)
+        )
+        return {"name": self.name, "variant": variant, **noise}
 
     @classmethod
     def from_json(cls, members: Members) -> Self:
         variant = members.text("variant")
         if variant == "symmetric":
-            noise = by_blocks(
-                members.mapping("change_units", integer_at), members.path("change_units")
-            )
+            noise = noise_from_json(members, "change_units", integer_at)
             return cls(noise, True, permanent_from_json(members, integer_at))
         if variant == "optimized":
-            return cls(by_blocks(members.mapping("odds", odds_at), members.path("odds")))
+            return cls(noise_from_json(members, "odds", odds_at))
         raise CampaignError(f"{members.path('variant')} must be symmetric or optimized")

@@ -3,7 +3,6 @@
 A view is a tuple of attribute positions in domain order. It is public and says nothing about the answers.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
@@ -12,26 +11,19 @@ from typing import ClassVar, Self
 
 from lopub.campaign.canonical import Json, Members
 from lopub.campaign.domain import Clique, Domain
-from lopub.campaign.randomness import Randomness, Repeatable
+from lopub.campaign.randomness import Randomness
 from lopub.campaign.views.walk import Lists
 from lopub.errors import CampaignError
 
 Sizes = Sequence[int]
 Losses = Callable[[int], list[Decimal]]
-"""Number of attributes in a view -> the loss of every attribute, in order, where so many share the budget."""
-
-MOST_VIEWS = 20_000
-"""Views that are looked at one by one."""
-N_TYPICAL = 300
-"""Views that stand for all of them, where they are drawn."""
+"""Number of attributes in a view, which share the budget -> the losses of all attributes, in order."""
 
 
 class ViewRule(ABC):
     """A law over views. sizes: the number of candidates of every attribute, in order."""
 
     kind: ClassVar[str]
-    in_short: ClassVar[str] = ""
-    """What it asks of each person, for people who choose a rule."""
     known: ClassVar[dict[str, type["ViewRule"]]] = {}
 
     def __init_subclass__(cls, **options: object) -> None:
@@ -57,77 +49,22 @@ class ViewRule(ABC):
         """Whether some view (of this size) holds the attribute; true of every rule that treats attributes alike."""
         return True
 
-    def covers_together(self, clique: Clique, sizes: Sizes) -> bool:
-        """Whether some view holds all of these attributes."""
-        return any(set(clique).issubset(view) for view in self.views(sizes))
-
     @abstractmethod
     def views(self, sizes: Sizes) -> Iterator[Clique]:
         """Every view that can be drawn, each once; there may be very many."""
 
-    @property
-    def by_size(self) -> bool:
-        """Whether attributes with equally many candidates are equally likely to be covered, alone and together."""
-        return False
-
     def with_lists(self, lists: Lists) -> "ViewRule":
-        """The same rule where each of these sets of attributes is one question; itself where that makes no difference."""
+        """The rule where each of these sets of attributes is one question; itself where that makes no difference."""
         return self
-
-    usual_mechanism: ClassVar[str] = ""
-    """What goes with this rule where nobody names a mechanism; empty where it does not matter."""
-
-    def usually_jointly(self, n_attributes: int) -> bool:
-        """Whether a view is randomized jointly where nobody says."""
-        return True
 
     @property
     def weights_kept(self) -> tuple[int, ...] | None:
-        """How often each view is drawn, as integers, where devices may keep the one that they drew; None where views are so many
-        that one would tell devices apart."""
+        """How often each view is drawn, as integers, where devices may keep the one that they drew; None where there are too many
+        views for that."""
         return None
-
-    # ---- how often which view is drawn
-
-    def n_alike(self, n_attributes: int) -> int | None:
-        """How many attributes every view has, where every set of so many is equally likely."""
-        return None
-
-    def chances(self, sizes: Sizes, most: int) -> dict[Clique, float] | None:
-        """Every view with its probability; None where there are more than `most`, or nobody can write them down."""
-        n_alike = self.n_alike(len(sizes))
-        if n_alike is None or math.comb(len(sizes), n_alike) > most:
-            return None
-        return dict.fromkeys(self.views(sizes), 1 / math.comb(len(sizes), n_alike))
-
-    def coverage(self, clique: Clique, sizes: Sizes) -> float | None:
-        """The probability that a view holds all of these attributes; None where it can only be learnt by drawing."""
-        d, n_alike = len(sizes), self.n_alike(len(sizes))
-        if n_alike is not None:
-            return (
-                math.comb(d - len(clique), n_alike - len(clique)) / math.comb(d, n_alike)
-                if len(clique) <= n_alike
-                else 0.0
-            )
-        chances = self.chances(sizes, MOST_VIEWS)
-        return (
-            None
-            if chances is None
-            else sum(chance for view, chance in chances.items() if set(clique).issubset(view))
-        )
-
-    def typical_views(self, sizes: Sizes) -> tuple[tuple[Clique, float], ...]:
-        """Views with their probabilities: all of them, or a sample that is always the same."""
-        chances = self.chances(sizes, MOST_VIEWS)
-        if chances is not None:
-            return tuple(chances.items())
-        return tuple(
-            (self.draw(sizes, Repeatable(b"view %d" % turn)), 1 / N_TYPICAL)
-            for turn in range(N_TYPICAL)
-        )
 
     def n_tried(self, sizes: Sizes, most: int) -> int:
-        """How many sets of attributes must be looked at to find every view; from most + 1 on, most + 1."""
+        """How many sets of attributes must be tried to find every view; counted up to most + 1."""
         return sum(1 for _ in islice(self.views(sizes), most + 1))
 
     @abstractmethod

@@ -1,25 +1,18 @@
 """`fill:cells`: as many attributes as fit."""
 
-import hashlib
 import math
-from array import array
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import lru_cache, partial
-from itertools import islice, permutations
+from itertools import islice
 from typing import ClassVar, Self
 
 from lopub.campaign.canonical import Json, Members
 from lopub.campaign.domain import Clique, Domain
 from lopub.campaign.randomness import Randomness
-from lopub.campaign.views.base import N_TYPICAL, Losses, Sizes, ViewRule
-from lopub.campaign.views.walk import Lists, chance_of_order, walk
+from lopub.campaign.views.base import Losses, Sizes, ViewRule
+from lopub.campaign.views.walk import Lists, walk
 from lopub.errors import CampaignError
-
-MOST_WALKED = 6
-"""Attributes up to which they are walked in every order."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +22,8 @@ class Fill(ViewRule):
     question."""
 
     kind: ClassVar[str] = "fill"
-    in_short: ClassVar[str] = "as many questions per person as have so many combined answers"
-    usual_mechanism: ClassVar[str] = "direct"
     cells: int
     lists: Lists = ()
-
-    @property
-    def by_size(self) -> bool:
-        return not self.lists
 
     def with_lists(self, lists: Lists) -> "Fill":
         return replace(self, lists=lists)
@@ -65,9 +52,6 @@ class Fill(ViewRule):
                 taken.append(position)
                 product *= sizes[position]
         return tuple(sorted(taken))
-
-    def covers_together(self, clique: Clique, sizes: Sizes) -> bool:
-        return len(clique) <= 2 or math.prod(sizes[position] for position in clique) <= self.cells
 
     def can_draw(self, view: Clique, sizes: Sizes) -> bool:
         """A set of two, or one that fits; and in either case nothing outside would still fit in."""
@@ -99,26 +83,6 @@ class Fill(ViewRule):
                 if len(view) < 2 or product * sizes[i] <= self.cells:
                     pending.append(((*view, i), product * sizes[i]))
 
-    def chances(self, sizes: Sizes, most: int) -> dict[Clique, float] | None:
-        """Of few attributes: every order that they can be walked in."""
-        if len(sizes) > MOST_WALKED:
-            return None
-        if not self.lists:
-            found = Counter(self.walked(order, sizes) for order in permutations(range(len(sizes))))
-            return {view: times / found.total() for view, times in sorted(found.items())}
-        chances: dict[Clique, float] = {}
-        for order in permutations(range(len(sizes))):
-            view = self.walked(order, sizes)
-            chances[view] = chances.get(view, 0.0) + chance_of_order(order, len(sizes), self.lists)
-        return dict(sorted(chances.items()))
-
-    def typical_views(self, sizes: Sizes) -> tuple[tuple[Clique, float], ...]:
-        if self.lists:
-            return super().typical_views(sizes)
-        return tuple(
-            (self.walked(order, sizes), 1 / N_TYPICAL) for order in _typical_orders(len(sizes))
-        )
-
     def view_sizes(self, n_attributes: int) -> tuple[int, ...]:
         raise CampaignError("view fill:cells must be randomized jointly")
 
@@ -139,16 +103,3 @@ class Fill(ViewRule):
 
     def __str__(self) -> str:
         return f"fill:{self.cells}"
-
-
-@lru_cache(maxsize=4)
-def _typical_orders(n_attributes: int) -> tuple[Sequence[int], ...]:
-    """Orders of so many attributes, as if at random, and always the same ones."""
-
-    def shuffling(turn: int, position: int) -> bytes:
-        return hashlib.sha256(b"%d,%d" % (turn, position)).digest()
-
-    positions = range(n_attributes)
-    return tuple(
-        array("H", sorted(positions, key=partial(shuffling, turn))) for turn in range(N_TYPICAL)
-    )

@@ -26,11 +26,10 @@ class Listed(ViewRule):
     """One of the listed sets, with a probability in proportion to its weight."""
 
     kind: ClassVar[str] = "listed"
-    in_short: ClassVar[str] = "one of the listed sets of questions per person"
     names: tuple[tuple[str, ...], ...]
     weights: tuple[int, ...]
     sets: tuple[Clique, ...]
-    """The same sets as positions."""
+    """The sets as positions."""
 
     @classmethod
     def of(cls, domain: Domain, weights: Sequence[tuple[str | Sequence[str], int]]) -> Self:
@@ -107,10 +106,6 @@ class Listed(ViewRule):
 
     def views(self, sizes: Sizes) -> Iterator[Clique]:
         return iter(self.sets)
-
-    def chances(self, sizes: Sizes, most: int) -> dict[Clique, float]:
-        total = sum(self.weights)
-        return {view: weight / total for view, weight in zip(self.sets, self.weights, strict=True)}
 
     def view_sizes(self, n_attributes: int) -> tuple[int, ...]:
         return tuple(sorted(self._of_size))

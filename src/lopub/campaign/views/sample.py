@@ -1,4 +1,4 @@
-"""`all` and `sample:k`: every set of so many attributes is equally likely."""
+"""`all` and `sample:k`: every set of k attributes is equally likely."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,11 +12,8 @@ from lopub.campaign.canonical import Json, Members
 from lopub.campaign.domain import Clique, Domain
 from lopub.campaign.randomness import Randomness
 from lopub.campaign.views.base import Losses, Sizes, ViewRule
-from lopub.campaign.views.walk import Lists, chance_of, walk
+from lopub.campaign.views.walk import Lists, walk
 from lopub.errors import CampaignError
-
-MOST_PERMUTED = 4
-"""Attributes of a view whose orders are all looked at."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,6 @@ class AllAttributes(ViewRule):
     """Every report covers every attribute: the paper."""
 
     kind: ClassVar[str] = "all"
-    in_short: ClassVar[str] = "every question of everybody"
     masked: ClassVar[bool] = False
 
     def check(self, sizes: Sizes, jointly: bool) -> None:
@@ -45,12 +41,6 @@ class AllAttributes(ViewRule):
 
     def view_sizes(self, n_attributes: int) -> tuple[int, ...]:
         return (n_attributes,)
-
-    def usually_jointly(self, n_attributes: int) -> bool:
-        return n_attributes == 1
-
-    def n_alike(self, n_attributes: int) -> int:
-        return n_attributes
 
     def most_cells(self, sizes: Sizes) -> int:
         return math.prod(sizes)
@@ -74,10 +64,9 @@ class AllAttributes(ViewRule):
 
 @dataclass(frozen=True)
 class Sample(ViewRule):
-    """A uniformly random set of so many attributes; of attributes in lists, the first so many of a walk."""
+    """A uniformly random set of `n_sampled` attributes; with lists, the first ones of a walk."""
 
     kind: ClassVar[str] = "sample"
-    in_short: ClassVar[str] = "so many questions per person, drawn at random"
     n_sampled: int
     lists: Lists = ()
 
@@ -96,24 +85,11 @@ class Sample(ViewRule):
     def can_draw(self, view: Clique, sizes: Sizes) -> bool:
         return len(view) == self.n_sampled
 
-    def covers_together(self, clique: Clique, sizes: Sizes) -> bool:
-        return len(clique) <= self.n_sampled
-
     def views(self, sizes: Sizes) -> Iterator[Clique]:
         return combinations(range(len(sizes)), self.n_sampled)
 
     def view_sizes(self, n_attributes: int) -> tuple[int, ...]:
         return (self.n_sampled,)
-
-    def n_alike(self, n_attributes: int) -> int | None:
-        return None if self.lists else self.n_sampled
-
-    def chances(self, sizes: Sizes, most: int) -> dict[Clique, float] | None:
-        if not self.lists:
-            return super().chances(sizes, most)
-        if self.n_sampled > MOST_PERMUTED or math.comb(len(sizes), self.n_sampled) > most:
-            return None
-        return {view: chance_of(view, len(sizes), self.lists) for view in self.views(sizes)}
 
     def most_cells(self, sizes: Sizes) -> int:
         return math.prod(sorted(sizes)[-self.n_sampled :])

@@ -4,9 +4,6 @@ Without lists, all orders are equally likely. With lists, each step draws one of
 its options that are left; a question is left until all of its attributes are drawn.
 """
 
-from collections.abc import Sequence
-from itertools import permutations
-
 from lopub.campaign.domain import Clique
 from lopub.campaign.randomness import Randomness
 
@@ -15,7 +12,7 @@ Lists = tuple[Clique, ...]
 
 
 def walk(n_attributes: int, lists: Lists, n_wanted: int, randomness: Randomness) -> list[int]:
-    """The first attributes, so many, of a random order."""
+    """The first `n_wanted` attributes of a random order."""
     if not lists:
         return randomness.prefix(n_attributes, n_wanted)
     left, order = questions_of(n_attributes, lists), list[int]()
@@ -36,21 +33,3 @@ def questions_of(n_attributes: int, lists: Lists) -> list[list[int]]:
         for position in range(n_attributes)
         if position not in rest
     ]
-
-
-def chance_of_order(order: Sequence[int], n_attributes: int, lists: Lists) -> float:
-    """How likely it is that an order begins so."""
-    left = questions_of(n_attributes, lists)
-    chance = 1.0
-    for position in order:
-        question = next(one for one in left if position in one)
-        chance /= len(left) * len(question)
-        question.remove(position)
-        if not question:
-            left.remove(question)
-    return chance
-
-
-def chance_of(view: Clique, n_attributes: int, lists: Lists) -> float:
-    """How likely it is that the first attributes of an order are these."""
-    return sum(chance_of_order(order, n_attributes, lists) for order in permutations(view))

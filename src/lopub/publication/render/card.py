@@ -9,8 +9,9 @@ import numpy as np
 from lopub import __version__
 from lopub.campaign.domain import Pair, Question
 from lopub.campaign.schedule import GRACE_DAYS
-from lopub.campaign.wording import Wording, lifetime_in_words, weakness
 from lopub.estimation.joint import JointDistribution
+from lopub.pages.figures import lifetime_in_words, weakness
+from lopub.pages.wording import Wording
 from lopub.publication.render.wording import (
     PAPER,
     abstract,

@@ -11,7 +11,7 @@ from typing import Any
 
 from lopub import __version__
 from lopub.campaign.campaign import Campaign
-from lopub.campaign.wording import lifetime_in_words
+from lopub.pages.figures import lifetime_in_words
 from lopub.publication.render.wording import (
     PAPER,
     abstract,

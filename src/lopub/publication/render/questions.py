@@ -13,9 +13,9 @@ from lopub.campaign.campaign import Campaign
 from lopub.campaign.condition import Comparison, Compound, Condition, Not
 from lopub.campaign.domain import Attribute, Binned, Boolean, Categorical, ListOption, TickList
 from lopub.campaign.domain import Question as Asked
-from lopub.campaign.wording import Wording
 from lopub.estimation.joint import JointDistribution, interval
 from lopub.pages.translation import catalogue, translatable
+from lopub.pages.wording import Wording
 from lopub.publication.asked import AskedShare
 from lopub.publication.numbers import Statistic, shown_form
 from lopub.publication.stages import Publication

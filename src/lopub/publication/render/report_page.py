@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from lopub.bulk.view_laws import view_law
 from lopub.campaign.domain import Pair
-from lopub.campaign.wording import Wording
 from lopub.pages import plots
 from lopub.pages.templating import page_language, rendered
 from lopub.pages.translation import catalogue, translatable
+from lopub.pages.wording import Wording
 from lopub.publication.findings import FALSE_STATEMENTS
 from lopub.publication.render import front
 from lopub.publication.render.questions import AnswerShown, Questionnaire, QuestionShown, isolated
@@ -243,7 +244,10 @@ class ReportPage:
     def covers_three(self) -> bool:
         """Whether some reports speak of three things at once."""
         campaign = self.publication.campaign
-        return any(len(view) >= 3 for view, _ in campaign.view.typical_views(campaign.domain.sizes))
+        return any(
+            len(view) >= 3
+            for view, _ in view_law(campaign.view).typical_views(campaign.domain.sizes)
+        )
 
     @property
     def has_short_names(self) -> bool:

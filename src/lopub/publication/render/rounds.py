@@ -11,10 +11,10 @@ from pathlib import Path
 from lopub import __version__
 from lopub.campaign.domain import ListOption
 from lopub.campaign.schedule import Repeat, day_of, days_in_short
-from lopub.campaign.wording import Wording
 from lopub.files import sha256_of, whole_directory
 from lopub.pages.templating import page_language, rendered
 from lopub.pages.translation import catalogue
+from lopub.pages.wording import Wording
 from lopub.publication.render.questions import Spoken
 from lopub.publication.render.tables import as_json
 from lopub.publication.rounds import Change, Level, Rounds, rounds_of

@@ -18,10 +18,10 @@ from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import Clique, names_of
 from lopub.campaign.mechanisms import Channel
 from lopub.campaign.report import ID_BYTES, Report, mask_of
-from lopub.campaign.schedule import days_between
 from lopub.campaign.texts import html_table, one_line
 from lopub.errors import CampaignError, DomainError, Reason
 from lopub.reports.batch.repeats import later_ones, same_strings
+from lopub.reports.days import days_between, round_named
 from lopub.reports.origin import PLAIN, Origin
 from lopub.reports.showing import MOST_SHOWN, Shown
 
@@ -120,7 +120,7 @@ class ReportBatch(Shown):
         schedule = self.campaign.terms.schedule
         if schedule is None or schedule.repeat is None:
             raise CampaignError(f"campaign {self.campaign.terms.name!r} has no rounds")
-        slot = schedule.round_named(name) if isinstance(name, str) else name
+        slot = round_named(schedule, name) if isinstance(name, str) else name
         return self.only(self.slots == slot)
 
     def without(self, days: Sequence[str]) -> Self:

@@ -12,7 +12,7 @@ from lopub.bulk.compiling import compiled
 from lopub.bulk.packed import Packed
 from lopub.campaign.campaign import HEADER_BYTES, Campaign
 from lopub.campaign.report import VERSION
-from lopub.errors import Reason, StoreError
+from lopub.errors import NeedsReports, Reason, StoreError
 from lopub.reports.batch.batch import ReportBatch
 from lopub.reports.batch.check import checked_batch
 
@@ -95,8 +95,9 @@ def from_frames(frames: Sequence[bytes], campaign: Campaign) -> ReportBatch:
 
 
 def batch_of_frames(frames: Frames, campaign: Campaign) -> ReportBatch:
-    """The same of reports that lie in one array."""
-    n_head, starts, lengths = HEADER_BYTES + campaign.mask_bytes, frames.starts, frames.lengths
+    """The same of reports that lie in one array. A signature is left out: whoever takes reports from people checks it."""
+    n_head, starts = HEADER_BYTES + campaign.mask_bytes, frames.starts
+    lengths = frames.lengths - campaign.signature_bytes
     long_enough = lengths >= n_head
     starts, lengths = starts[long_enough], lengths[long_enough]
     head = Packed.copied(
@@ -121,6 +122,10 @@ def batch_of_frames(frames: Frames, campaign: Campaign) -> ReportBatch:
 
 def framed_bytes(batch: ReportBatch) -> bytes:
     """Every report of a batch behind its length, as in a request."""
+    if batch.campaign.signature_bytes:
+        raise NeedsReports(
+            "reports of invited people carry signatures, which a batch does not keep; write it as Parquet"
+        )
     n, n_mask = len(batch), batch.campaign.mask_bytes
     head = np.empty((n, 2 + HEADER_BYTES + n_mask), dtype=np.uint8)
     lengths = HEADER_BYTES + n_mask + batch.payloads.lengths

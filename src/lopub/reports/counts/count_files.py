@@ -19,9 +19,7 @@ from lopub.reports.counts.forms import Key, Table, form_of
 from lopub.reports.origin import PLAIN, Origin
 from lopub.reports.reading import reading
 
-VERSION = b"2"
-UNFOLDED = b"1"
-"""Before bits of views were counted by fold; all other tables have not changed."""
+VERSION = b"1"
 _FIELDS = [
     ("attributes", pa.list_(pa.int32())),
     ("noise", pa.int64()),
@@ -72,10 +70,6 @@ def load_counts(path: str | Path, campaign: Campaign | None = None) -> Counts:
             f"{path} holds counts of campaign {named[:16]}…, not of {campaign.id[:16]}…"
         )
     own = campaign or Campaign.from_bytes(metadata.get(_CAMPAIGN, b""), expected_id=named)
-    if metadata[_VERSION] == UNFOLDED and form_of(own).whole_views:
-        raise StoreError(
-            f"{path} holds counts of version 1, which are not enough any more; count the reports again"
-        )
     try:
         rows = [row for batch in table.to_batches() for row in _rows(batch)]
         tables = dict(_table_of(row, own) for row in rows)
@@ -128,9 +122,9 @@ def _read(path: Path) -> pa.Table:
     version = (table.schema.metadata or {}).get(_VERSION)
     if version is None or fields_of(table.schema) != _FIELDS:
         raise StoreError(f"{path} is a Parquet file, but not one of counts")
-    if version not in (VERSION, UNFOLDED):
+    if version != VERSION:
         raise StoreError(
-            f"{path} holds counts of version {version.decode(errors='replace')}; this program reads version 2"
+            f"{path} holds counts of version {version.decode(errors='replace')}; this program reads version 1"
         )
     return table
 
@@ -173,7 +167,7 @@ def _check_key(key: Key, campaign: Campaign) -> None:
 
 
 def _slots_of(told: bytes | None, n_reports: int) -> Slots | None:
-    """What a file tells; older ones tell nothing."""
+    """The first and last slot; None where no report was counted."""
     if told is None:
         return None
     first, last = json.loads(told)

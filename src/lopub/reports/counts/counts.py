@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from lopub.bulk.view_laws import view_law
 from lopub.campaign.campaign import Campaign
 from lopub.campaign.domain import Clique
 from lopub.campaign.texts import one_line
@@ -116,7 +117,8 @@ class Counts(Shown):
         singly = sum(self.n_covering((position,)) for position in clique)
         sizes = self.campaign.domain.sizes
         if any(
-            self.campaign.view.covers_together(three, sizes) for three in combinations(clique, 3)
+            view_law(self.campaign.view).covers_together(three, sizes)
+            for three in combinations(clique, 3)
         ):
             return min(singly, self.n_reports)
         return singly - sum(self.n_covering(pair) for pair in combinations(clique, 2))

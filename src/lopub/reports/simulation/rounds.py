@@ -82,7 +82,7 @@ def _refreshed(
     below = replace(
         campaign,
         mechanism=campaign.mechanism.permanent_layer(),
-        terms=replace(campaign.terms, schedule=None),
+        terms=campaign.terms.once,
     )
     kept = replace(
         simulate(Dataset(campaign.domain, codes), below, seed=_own(seed, len(histories))),

@@ -24,7 +24,7 @@ class Part:
     name: str
     shows: str
     minutes: int
-    """On two cores: measured for privacy and analysis, estimated for the others."""
+    """On two cores: measured for privacy, analysis, browser and pages, estimated for the others."""
     commands: tuple[tuple[str, ...], ...]
 
 
@@ -62,13 +62,13 @@ PARTS = (
     Part(
         "browser",
         "the browser client: 10,000 random campaigns, 10,000 damaged ones, a million reports per law, a crowd of pages",
-        45,
+        13,
         (pytest_on("browser_client"),),
     ),
     Part(
         "pages",
         "console and pages: both stores, two widths, keyboard, axe on every page, schemathesis on every form",
-        10,
+        9,
         (pytest_on("console", "pages", "jobs"),),
     ),
     Part(

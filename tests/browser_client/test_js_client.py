@@ -214,6 +214,81 @@ def test_what_is_cancelled_is_not_sent_stays_counted_and_is_not_drawn_again(tmp_
     assert run(script, ONCE, tmp_path) == ["cancelled", 0, 0, True, "1.000000"]
 
 
+LATE = """let arrive = () => undefined, late;
+const reports = () => new Response('{"received":1,"refused":[]}');
+await client().encode(record);
+answer = () => (late = new Promise((done) => { arrive = () => done(reports()); }));
+const sending = client().send(url);
+while (!late) await new Promise((done) => setTimeout(done, 1));
+"""
+
+
+def test_an_answer_that_comes_late_does_not_undo_cancelling_or_a_wish_to_withdraw(tmp_path):
+    """Forbids that another tab's answer lets a withdrawal be forgotten, which the person was promised."""
+    cancelled = LATE + "await client().cancel(); arrive(); await sending; return client().fate()"
+    assert run(cancelled, ONCE, tmp_path) == "cancelled"
+    for status, fate in ((503, "withdrawing"), (204, "withdrawn")):
+        script = f"""{LATE}answer = () => new Response(null, {{ status: {status} }});
+        await outcome(client().withdraw(url, {{ patience }}));
+        arrive(); await sending;
+        return client().fate()"""
+        assert run(script, ONCE, tmp_path) == fate
+
+
+def test_only_what_waits_is_cancelled(tmp_path):
+    """Also where it is sent by another tab just before: nobody is told that it did not go out."""
+    script = """class Slow extends lopub.MemoryStore {
+      before = async () => undefined;
+      async change(key, change) { await this.before(); return super.change(key, change); }
+    }
+    const slow = new Slow(), mine = client({ store: slow });
+    await mine.encode(record);
+    slow.before = async () => { slow.before = async () => undefined; await mine.send(url); };
+    await mine.cancel();
+    return [await mine.fate(), (await mine.sent()).length]"""
+    assert run(script, ONCE, tmp_path) == ["sent", 1]
+
+
+@pytest.mark.parametrize("fate", ["waiting", "cancelled", "refused", "withdrawing", "withdrawn"])
+def test_only_a_report_that_a_collector_has_is_among_the_sent_ones(fate, tmp_path):
+    steps = {
+        "waiting": "",
+        "cancelled": "await client().cancel();",
+        "refused": 'answer = () => new Response(\'{"received":0,"refused":[{"index":0,"reason":"length"}]}\','
+        " { status: 422 }); await outcome(client().send(url));",
+        "withdrawing": "await client().send(url); answer = () => new Response(null, { status: 503 });"
+        " await outcome(client().withdraw(url, { patience }));",
+        "withdrawn": "await client().send(url); answer = () => new Response(null, { status: 204 });"
+        " await client().withdraw(url);",
+    }
+    script = f"await client().encode(record); {steps[fate]} return [await client().fate(), (await client().sent()).length]"
+    assert run(script, ONCE, tmp_path) == [fate, 0]
+
+
+def test_the_latest_report_that_waits_is_not_among_the_sent_ones(tmp_path):
+    script = """at(first); await client().encode(record); await client().send(url);
+    at(first + 1); await client().encode(record);
+    return [(await client().sent()).map(({ slot }) => slot), (await client().kept()).slot]"""
+    assert run(script, daily(), tmp_path) == [[FIRST], FIRST + 1]
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "fate"),
+    [
+        (200, "TryLater", "withdrawing"),
+        (202, "TryLater", "withdrawing"),
+        (422, "CollectorError", "sent"),
+    ],
+)
+def test_only_204_confirms_a_withdrawal(status, error, fate, tmp_path):
+    """Forbids that a page of maintenance, or a refusal, is taken for a promise to forget."""
+    script = f"""await client().encode(record);
+    await client().send(url);
+    answer = () => new Response('{{"refused":[]}}', {{ status: {status} }});
+    return [await outcome(client().withdraw(url, {{ patience }})), await client().fate()]"""
+    assert run(script, ONCE, tmp_path) == [error, fate]
+
+
 def test_a_lost_report_is_refused_and_not_drawn_again(tmp_path):
     """Forbids a silent second draw, though the totals know of the first."""
     script = """class Lost extends lopub.MemoryStore {

@@ -10,8 +10,10 @@ from contributing import Proxy, Visitor, hosted, needs_chromium
 from visiting import (
     BOTH,
     CANARY,
+    DAY,
     EVERYTHING,
     THEN,
+    TO_NOON,
     Campaigns,
     page_of,
     saved_receipt,
@@ -165,6 +167,24 @@ def test_what_was_sent_is_shown_after_a_click_behind_what_choosing_by_it_would_d
     assert "can give away your true answer" in person.text(".sent")
     assert person.sent() == proxy.reports[-1]
     assert person.run("return document.querySelectorAll('.own.cell, .stays').length") == 0
+
+
+def test_an_old_tab_shows_what_was_sent_and_not_the_next_round_that_waits(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
+    """Forbids to show a drawn report that no collector has, of a round to which another tab has agreed."""
+    address, old = page_of(proxy, campaigns["days"]), person.driver.current_window_handle
+    person.clock(TO_NOON - DAY).open(address).take_part(BOTH)
+    person.as_before()
+    (first,) = set(proxy.reports)
+    refusing(proxy, "/reports")
+    person.driver.switch_to.new_window("tab")
+    person.clock(TO_NOON).open(address).answer(BOTH).look().agree("waiting")
+    person.until_asked(proxy, "/reports", 2)
+    person.as_before()
+    person.driver.close()
+    person.driver.switch_to.window(old)
+    assert len(set(proxy.reports)) == 2 and person.sent() == first
 
 
 def test_a_receipt_holds_the_id_only(person: Visitor, proxy: Proxy, campaigns: Campaigns):

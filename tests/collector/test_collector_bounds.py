@@ -8,6 +8,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
 
 import load
 import people
@@ -29,7 +30,7 @@ from lopub.collector.retention import erase
 from lopub.collector.rows import reports
 from lopub.collector.store import ReportStore, today
 from lopub.collector.submissions import StoredReport, Submission
-from lopub.errors import Reason
+from lopub.errors import Reason, StoreUnavailable
 from lopub.reports.dataset import Dataset
 from lopub.reports.simulation import simulate
 from servers import Postgres, running_collector
@@ -194,8 +195,8 @@ def test_made_up_ids_grow_a_store_only_so_far(store: ReportStore, few: int, per_
         asked = names(90)[start : start + per_commit]
         group = [Submission(entry.number, [], withdrawn=[name]) for name in asked]
         outcomes += store.write(group).outcomes
-    assert n_rows(store) == 5 + few + 5
-    assert sum(outcome.postponed for outcome in outcomes) == 90 - few - 5
+    assert n_rows(store) == 5 + few
+    assert sum(outcome.postponed for outcome in outcomes) == 90 - few
 
 
 def test_a_report_that_is_there_is_withdrawn_however_many_were_made_up(
@@ -213,17 +214,25 @@ def test_a_report_that_is_there_is_withdrawn_however_many_were_made_up(
     assert tally(store, entry).n_withdrawn == 1
 
 
-def test_more_reports_make_room_for_a_withdrawal_that_was_put_off(store: ReportStore, few: int):
+@pytest.mark.parametrize("n_reports", [0, 1, 7])
+def test_made_up_ids_do_not_tell_how_many_reports_there_are(
+    store: ReportStore, few: int, n_reports: int
+):
+    """A bound that grows with the reports told their number below min_reports, and when another one came."""
     entry, _ = open_campaign(store, CAMPAIGN)
-    for name in names(few):
-        assert (
-            not store.write([Submission(entry.number, [], withdrawn=[name])]).outcomes[0].postponed
-        )
+    rows = [
+        StoredReport(entry.number, name, today(), b"x") for name in names(n_reports + 1, "kept")
+    ]
+    if n_reports:
+        store.write([Submission(entry.number, rows[:-1])])
+    taken = [
+        not store.write([Submission(entry.number, [], withdrawn=[name])]).outcomes[0].postponed
+        for name in names(few + 10)
+    ]
+    assert taken == [True] * few + [False] * 10
+    store.write([Submission(entry.number, rows[-1:])])
     late = Submission(entry.number, [], withdrawn=names(1, "late"))
     assert store.write([late]).outcomes[0].postponed
-    row = StoredReport(entry.number, names(1, "kept")[0], today(), b"x")
-    store.write([Submission(entry.number, [row])])
-    assert not store.write([late]).outcomes[0].postponed
 
 
 def test_a_withdrawal_that_comes_before_its_report_holds(store: ReportStore):
@@ -288,6 +297,67 @@ def test_a_withdrawal_that_meets_its_report_in_another_collector_holds(
         assert second.n_reports(connection, entry.number) == 0
     first.close()
     second.close()
+
+
+def test_withdrawals_and_reports_of_two_collectors_never_wait_for_each_other(postgres: Postgres):
+    """Tallies that are counted twice in a transaction, or names that are not taken in one order, end in deadlocks."""
+    database = postgres.new_database()
+    stores = [store_at(database), store_at(database)]
+    entry, _ = open_campaign(stores[0], CAMPAIGN)
+    before, n_rounds = (postgres.directory / "log").read_text(), 150
+    start = threading.Barrier(2)
+    failed = []
+
+    def send(place: int) -> None:
+        for pair in range(n_rounds):
+            two = names(2, f"pair {pair}")
+            row = StoredReport(entry.number, two[place], OPENED + pair % 2, b"x")
+            other = Submission(entry.number, [], withdrawn=[two[1 - place]])
+            start.wait()
+            try:
+                stores[place].write([Submission(entry.number, [row]), other])
+            except StoreUnavailable as error:
+                failed.append(error)
+
+    threads = [threading.Thread(target=send, args=(place,)) for place in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    log = (postgres.directory / "log").read_text().removeprefix(before)
+    assert (failed, log.count("deadlock detected")) == ([], 0)
+    with stores[0].reading() as connection:
+        contents = connection.execute(select(reports.c.content)).scalars().all()
+        assert contents == [None] * 2 * n_rounds
+        assert stores[0].n_reports(connection, entry.number) == 0
+    for each in stores:
+        each.close()
+
+
+class GivenUp(Exception):
+    sqlstate = "40P01"
+
+
+@pytest.mark.parametrize(("n_times", "is_kept"), [(1, True), (4, True), (5, False)])
+def test_a_group_that_the_database_gives_up_is_written_again(
+    store: ReportStore, monkeypatch: pytest.MonkeyPatch, n_times: int, is_kept: bool
+):
+    entry, _ = open_campaign(store, CAMPAIGN)
+    real, left = store.count, [GivenUp()] * n_times
+
+    def count(*given):
+        if left:
+            raise OperationalError("", {}, left.pop())
+        real(*given)
+
+    monkeypatch.setattr(store, "count", count)
+    group = [Submission(entry.number, [StoredReport(entry.number, bytes(32), OPENED, b"x")])]
+    if is_kept:
+        assert store.write(group).n_accepted == 1
+    else:
+        with pytest.raises(StoreUnavailable, match="try again later"):
+            store.write(group)
+    assert n_rows(store) == is_kept
 
 
 def test_a_withdrawal_that_is_put_off_is_told_to_come_again(tmp_path):

@@ -16,10 +16,13 @@ import pytest
 import people
 from lopub import CampaignRequest, Schedule, Terms, make_campaign
 from lopub.campaign.report import FRAMED_TYPE, Report, framed
+from lopub.cli.settings import SETTINGS
+from lopub.collector import server
 from lopub.collector.campaigns import all_campaigns
 from lopub.collector.collector import CollectorSettings
 from lopub.collector.database import store_at
 from lopub.collector.drafts import goal_of
+from lopub.collector.steward_log import actions
 from lopub.errors import DomainError
 from lopub.reports.batch import ReportBatch
 from servers import Postgres, running_collector, start_collector
@@ -277,13 +280,117 @@ def test_a_first_start_says_how_to_make_a_token(files: Path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"embed": "town.example"}, "setting embed must be sites such as https://town.example"),
-        ({"grace_days": -1}, "setting grace_days must lie in 0..14, got -1"),
+        (
+            {"embed": "town.example"},
+            "--embed (LOPUB_EMBED) must be sites such as https://town.example",
+        ),
+        ({"grace_days": -1}, "--grace-days (LOPUB_GRACE_DAYS) must lie in 0..14, got -1"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(given: dict[str, Any], message: str):
     with pytest.raises(DomainError, match=re.escape(message)):
         CollectorSettings(**given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "collector.example",
+        "ftp://collector.example",
+        "https://collector.example/?a=1",
+        "https://collector.example/#top",
+        "https://",
+        "https://collector.example:port",
+        "https://somebody@collector.example",
+        "https://two words",
+    ],
+)
+@pytest.mark.parametrize("command", ["console", "serve"])
+def test_an_address_for_people_that_leads_nowhere_is_refused(
+    tmp_path: Path, command: str, given: str
+):
+    told = commands.refused(commands.lopub(command, cwd=tmp_path, LOPUB_PUBLIC=given))
+    assert "--public (LOPUB_PUBLIC) must be an address such as https://collector.example" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["worker", "console"])
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("campaign.json", "--files (LOPUB_FILES) must be a directory, and"),
+        ("no/such/files", "/no/such; make it first"),
+    ],
+)
+def test_results_that_can_lie_nowhere_are_refused(files: Path, command: str, place: str, said: str):
+    lopub("collect", "open", "campaign.json", directory=files)
+    told = commands.refused(commands.in_a_process(command, "--files", place, cwd=files))
+    assert said in told and not (files / "no").exists()
+
+
+def test_a_variable_that_no_command_knows_is_named(tmp_path: Path):
+    told = lopub("worker", directory=tmp_path, code=1, LOPUB_DATABSE="sqlite:///x.db")
+    assert "no command knows the variable LOPUB_DATABSE; did you mean LOPUB_DATABASE?" in told
+    told = lopub("worker", directory=tmp_path, code=1, LOPUB_DATA="/x", LOPUB_FULL="1")
+    assert "no command knows" not in told
+
+
+def test_every_variable_of_an_option_is_known():
+    options = [option for command in commands.all_commands().values() for option in command.params]
+    named = {option.envvar for option in options if option.envvar}
+    assert named | {"LOPUB_DATA", "LOPUB_FULL", "LOPUB_GATE"} == set(SETTINGS)
+
+
+def test_a_database_that_nobody_named_is_said_to_be(tmp_path: Path, monkeypatch):
+    monkeypatch.delenv("LOPUB_DATABASE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(server, "serve", lambda _, bound: bound.close())
+    monkeypatch.setattr("lopub.collector.logs.log_to_standard_error", lambda: None)
+    said = commands.done(commands.lopub("serve", "--alone", "--port", "0")).stdout
+    assert said.endswith(", database sqlite:///lopub.db (none was named)\n")
+    named = commands.lopub("serve", "--alone", "--port", "0", "--database", "sqlite:///lopub.db")
+    assert commands.done(named).stdout.endswith(", database sqlite:///lopub.db\n")
+
+
+def test_a_first_start_repeats_no_password(postgres: Postgres, monkeypatch):
+    """Forbids the masked address, with which the command does not work."""
+    address = postgres.new_database().replace("lopub@", "lopub:secret@")
+    monkeypatch.setattr(server, "serve", lambda _, bound: bound.close())
+    monkeypatch.setattr("lopub.collector.logs.log_to_standard_error", lambda: None)
+    serve = ("serve", "--alone", "--port", "0")
+    told = commands.lopub(*serve, LOPUB_DATABASE=address).stderr
+    assert "to manage campaigns: lopub token new\n" in told and "***" not in told
+    told = commands.lopub(*serve, "--database", address).stderr
+    assert "lopub token new with the same --database\n" in told and "***" not in told
+
+
+def test_closing_a_closed_campaign_is_not_logged_again(database: str, files: Path):
+    lopub("collect", "open", "campaign.json", "--database", database, directory=files)
+    for _ in range(2):
+        lopub("collect", "close", CAMPAIGN.id, "--database", database, directory=files)
+    store = store_at(database)
+    assert [one.what for one in actions(store)] == ["campaign closed", "campaign opened"]
+    store.close()
+
+
+def test_a_single_report_is_not_called_reports(tmp_path: Path):
+    CAMPAIGN.save(tmp_path / "campaign.json")
+    (tmp_path / "one.bin").write_bytes(framed(people.reports(CAMPAIGN, 1)))
+    lopub("import", "campaign.json", "one.bin", directory=tmp_path)
+    said = lopub("backup", "-o", "lopub.backup", directory=tmp_path)
+    assert said.startswith("1 report backed up\n")
+    said = lopub("restore", "lopub.backup", "--database", "sqlite:///2.db", directory=tmp_path)
+    assert said == "1 report restored into sqlite:///2.db\n"
+
+
+def test_reports_without_a_day_are_not_mixed_with_those_of_people(files: Path):
+    (files / "people.csv").write_text("smoker,colour\ntrue,blue\n")
+    lopub("import", "campaign.json", "reports.bin", directory=files)
+    lopub("encode", "campaign.json", "people.csv", "-o", "made_up.parquet", directory=files)
+    mixed = ("import", "campaign.json", "made_up.parquet")
+    told = lopub(*mixed, directory=files, code=1)
+    assert "reports without a day" in told and "use --undated" in told
+    assert "1 report of campaign" in lopub(*mixed, "--undated", directory=files)
 
 
 def test_a_taken_port_is_told_before_a_database_is_made(tmp_path: Path):

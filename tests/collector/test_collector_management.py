@@ -14,7 +14,8 @@ from lopub.campaign.report import FRAMED_TYPE, framed
 from lopub.campaign.schedule import EPOCH
 from lopub.collector.campaigns import close_campaign
 from lopub.collector.database import store_at
-from lopub.collector.tokens import new_token
+from lopub.collector.steward_log import actions
+from lopub.collector.tokens import all_grants, new_token
 from servers import Answer, Running, running_collector
 
 CAMPAIGN = people.campaign(min_reports=3)
@@ -107,6 +108,27 @@ def test_a_campaign_lives_from_its_opening_to_its_close(collector: Running):
     assert_problem(late, 409, "closed", "is closed")
     listed = collector.ask("GET", "/campaigns", **manage).json["campaigns"]
     assert closed.json in listed
+
+
+def test_what_stewards_do_over_http_is_logged_once(tmp_path_factory: pytest.TempPathFactory):
+    """With the name of the token and the start of the id; nothing where nothing changes."""
+    with running_collector(f"sqlite:///{tmp_path_factory.mktemp('log')}/lopub.db") as collector:
+        manage = token(collector)
+        typed = json.dumps({"id": CAMPAIGN.id})
+        put(collector, **manage)
+        put(collector, **manage)
+        for _ in range(2):
+            collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/close", typed, **manage)
+        assert collector.has_said("campaign closed")
+        store = store_at(collector.address)
+        (grant,) = all_grants(store)
+        assert [one.what for one in actions(store)] == ["campaign closed", "campaign opened"]
+        store.close()
+    logged = [json.loads(line) for line in collector.errors if line.startswith("{")]
+    stated = {"token": grant.name, "campaign": CAMPAIGN.id[:16]}
+    found = [one for one in logged if "token" in one]
+    assert [one["event"] for one in found] == ["campaign opened", "campaign closed"]
+    assert all(one.items() >= stated.items() for one in found)
 
 
 def test_a_campaign_closed_from_outside_takes_no_more_reports(collector: Running):

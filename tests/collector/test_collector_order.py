@@ -160,9 +160,9 @@ def test_rows_are_put_in_order_once(database: str, monkeypatch: pytest.MonkeyPat
     asked_for: list[list[int]] = []
     real = store.rewrite
 
-    def rewrite(numbers):
+    def rewrite(connection, numbers):
         asked_for.append(list(numbers))
-        real(numbers)
+        real(connection, numbers)
 
     monkeypatch.setattr(store, "rewrite", rewrite)
     assert sweep(store)
@@ -171,4 +171,24 @@ def test_rows_are_put_in_order_once(database: str, monkeypatch: pytest.MonkeyPat
     for _ in range(3):
         assert sweep(store)
     assert asked_for == [[number]]
+    store.close()
+
+
+def test_rows_that_are_in_order_are_not_written_again_while_a_reader_holds_the_log(tmp_path: Path):
+    """Each time, the log grew by the whole campaign."""
+    path = tmp_path / "lopub.db"
+    store = store_at(f"sqlite:///{path}")
+    number = open_campaign(store, CAMPAIGN)[0].number
+    arrived(store, number, per_commit=50)
+    close_campaign(store, CAMPAIGN.id)
+    log = Path(f"{path}-wal")
+    with store.reading() as connection:
+        assert len(list(store.rows(connection, number))) == 1
+        assert not sweep(store)
+        size = log.stat().st_size
+        for _ in range(3):
+            assert not sweep(store)
+        assert log.stat().st_size == size
+    assert sweep(store)
+    assert log.stat().st_size < size
     store.close()

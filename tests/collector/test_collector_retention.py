@@ -311,6 +311,24 @@ def day_at(slot: int) -> date:
     return date.fromordinal(EPOCH.toordinal() + slot)
 
 
+def test_a_clock_that_goes_back_opens_no_campaign_whose_rows_are_in_order(store: ReportStore):
+    number = with_reports(store)
+    live_until(store, LAST + GRACE_DAYS + MOST_DAYS + 1)
+    assert find_campaign(store, MARCH.id).closed_by_hand == LAST + GRACE_DAYS
+    set_day(store, LAST)
+    row = StoredReport(number, b"n" * 32, LAST, SECRET)
+    assert store.write([Submission(number, [row])]).outcomes[0].closed
+    with pytest.raises(CampaignClosed, match="since the end of its schedule and grace"):
+        open_campaign(store, MARCH)
+    assert find_campaign(store, MARCH.id).last_kept == ENDS
+
+
+def test_a_close_by_schedule_is_not_written_down_while_a_clock_may_be_ahead(store: ReportStore):
+    with_reports(store)
+    live_until(store, LAST + GRACE_DAYS + MOST_DAYS)
+    assert find_campaign(store, MARCH.id).closed_by_hand is None
+
+
 # ---- what is deleted stays deleted, and what is there is found
 
 
@@ -425,7 +443,7 @@ def damage(store: ReportStore, number: int, body: bytes) -> None:
 @pytest.mark.parametrize(
     "error", [ValueError(SECRET.decode()), StoreUnavailable("x"), MemoryError(), KeyError("x")]
 )
-def test_a_campaign_that_cannot_be_deleted_is_tried_again(
+def test_files_that_cannot_be_scrubbed_are_tried_again(
     store: ReportStore,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -445,10 +463,28 @@ def test_a_campaign_that_cannot_be_deleted_is_tried_again(
 
     monkeypatch.setattr(store, "scrub", failing_once)
     assert not sweep(store)
-    assert [entry.erased for entry in by_number(store)] == [None, ENDS + 1]
-    assert SECRET.decode() not in caplog.text
-    assert sweep(store)
     assert [entry.erased for entry in by_number(store)] == [ENDS + 1, ENDS + 1]
+    assert SECRET.decode() not in caplog.text
+    assert sweep(store) and len(calls) == 2
+    assert sweep(store) and len(calls) == 2
+
+
+def test_a_deletion_beside_a_reader_is_done_at_once_and_leaves_the_files_later(tmp_path):
+    """The rows were gone, their number lost, and the campaign was never taken for deleted."""
+    path = tmp_path / "lopub.db"
+    store = store_at(f"sqlite:///{path}")
+    with_reports(store, people.campaign(), n=200)
+    entry = close_campaign(store, people.campaign().id)
+    log = tmp_path / "lopub.db-wal"
+    with store.reading() as connection:
+        assert connection.execute(select(func.count()).select_from(reports)).scalar() == 200
+        assert erase(store, entry) == 200
+        assert find_campaign(store, entry.campaign.id).erased == store.today()
+        assert not sweep(store)
+        assert SECRET in path.read_bytes() + log.read_bytes()
+    assert sweep(store)
+    assert SECRET not in path.read_bytes() + log.read_bytes()
+    store.close()
 
 
 def by_number(store: ReportStore):

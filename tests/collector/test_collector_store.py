@@ -2,12 +2,15 @@
 
 import hashlib
 import os
+import re
+import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -347,6 +350,74 @@ def test_a_password_is_in_no_message():
     assert "secret" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        (
+            "postgresql://lopub:x@127.0.0.1:port/lopub",
+            "database must be sqlite:///FILE or postgres",
+        ),
+        ("postgresql://lopub:se@cret@127.0.0.1:1/lopub", "write @ as %40, / as %2F, # as %23"),
+        ("postgresql://lo/pub:secret@127.0.0.1:1/lopub", "write @ as %40, / as %2F, # as %23"),
+    ],
+)
+def test_an_address_that_is_misread_is_refused_without_being_shown(address: str, told: str):
+    """Forbids to show what a parser takes for the host: it may be the end of a password."""
+    with pytest.raises(DomainError, match=re.escape(told)) as refused:
+        store_at(address)
+    assert "cret" not in str(refused.value) and "127.0.0.1" not in str(refused.value)
+
+
+def test_an_at_sign_in_the_name_of_a_file_is_no_mistake(tmp_path: Path):
+    store_at(f"sqlite:///{tmp_path}/one@two@three.db").close()
+    assert (tmp_path / "one@two@three.db").exists()
+
+
+def test_a_password_in_the_options_of_an_address_is_in_no_message():
+    with pytest.raises(StoreUnavailable) as told:
+        store_at("postgresql://lopub@127.0.0.1:1/x?password=secret")
+    assert "secret" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("rest", "told"),
+    [
+        (":99999/x", "names a port that there is not; a port is a number from 1 to 65535"),
+        (":1/x?sslmode=perhaps", "has an sslmode that PostgreSQL does not know"),
+        (":1/x?colour=red", "has an option that PostgreSQL does not know"),
+    ],
+)
+def test_an_address_that_can_never_work_is_refused_for_good(rest: str, told: str):
+    with pytest.raises(StoreError, match=told) as refused:
+        store_at(f"postgresql://lopub:secret@127.0.0.1{rest}")
+    assert not isinstance(refused.value, StoreUnavailable)
+    assert "secret" not in str(refused.value) and "Error" not in str(refused.value)
+
+
+@pytest.mark.parametrize("mode", ["prefer", "disable"])
+def test_a_port_of_another_program_is_refused_for_good(mode: str):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        threading.Thread(target=answer_as_a_web_server, args=(other,), daemon=True).start()
+        address = f"postgresql://lopub@127.0.0.1:{other.getsockname()[1]}/x?sslmode={mode}"
+        with pytest.raises(StoreError, match="is not PostgreSQL: another program answers"):
+            store_at(address)
+
+
+def answer_as_a_web_server(listener: socket.socket) -> None:
+    with suppress(OSError):
+        while True:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1024)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+def test_a_server_that_is_down_may_be_asked_again():
+    told = r"is out of reach \(nothing listens at this port\); try again later"
+    with pytest.raises(StoreUnavailable, match=told):
+        store_at("postgresql://lopub@127.0.0.1:1/x")
+
+
 @pytest.mark.parametrize("create", [True, False])
 def test_a_file_that_is_no_database_is_refused_for_good_and_left_alone(
     tmp_path: Path, create: bool
@@ -609,7 +680,7 @@ def test_a_backup_restores_into_either_kind(store: ReportStore, tmp_path: Path):
     assert open_campaign(store, people.campaign("another"))[1]
     record(store, "somebody", "sign-in")
     assert len(actions(store)) == 2
-    with pytest.raises(StoreError, match="has campaigns already; restore into an empty one"):
+    with pytest.raises(StoreError, match="has been used already; restore into a new one"):
         restore(tmp_path / "backup", store)
 
 
@@ -625,6 +696,27 @@ def test_a_backup_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {
         path.name for path in tmp_path.iterdir() if not path.name.startswith(("source", "sink"))
     } == {name}
+
+
+def test_a_restore_reads_the_backup_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A copy in $TMPDIR, with every report, outlasted a restore that was killed."""
+    source, sink = SqliteStore(tmp_path / "source.db"), SqliteStore(tmp_path / "sink.db")
+    open_campaign(source, CAMPAIGN)
+    directory, elsewhere = tmp_path / "backups", tmp_path / "elsewhere"
+    directory.mkdir()
+    elsewhere.mkdir()
+    backup(source, directory / "copy")
+    (directory / "copy").chmod(0o400)
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
+    seen = []
+
+    def look(*_) -> None:
+        seen.append([path.name for path in [*directory.iterdir(), *elsewhere.iterdir()]])
+
+    restore(directory / "copy", sink, progress=look)
+    assert seen and all(names == ["copy"] for names in seen)
+    source.close()
+    sink.close()
 
 
 def test_a_file_that_is_no_backup_is_refused(tmp_path: Path):

@@ -202,6 +202,26 @@ def test_a_command_on_a_file_that_is_not_there_makes_none(tmp_path: Path, comman
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("used_for", ["tokens", "audit", "drafts"])
+def test_a_database_that_has_been_used_is_not_restored_into(
+    database: str, backed_up: Path, used_for: str
+):
+    """Where it had no campaigns, the first number or token that both have ended in an IntegrityError."""
+    store = store_at(database)
+    with store.writing() as connection:
+        connection.execute(sqlalchemy.insert(metadata.tables[used_for]).values(ROWS[used_for]))
+    with pytest.raises(StoreError, match="has been used already; restore into a new one"):
+        restore(backed_up, store)
+    store.close()
+
+
+ROWS = {
+    "tokens": {"hash": bytes(32), "scope": "read", "expires": 0},
+    "audit": {"time": 0, "who": "a token", "what": "sign-in", "subject": ""},
+    "drafts": {"id": "0" * 32, "text": "{}", "people": 1, "epsilon": "2", "changed": 0},
+}
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import Mock
@@ -16,6 +17,7 @@ from commands import done, lopub
 import load
 import people
 from load import Uploaders, kind_of, lost_and_doubled, note_figures
+from lopub import CampaignRequest, Categorical, Domain, Terms, make_campaign
 from lopub.campaign.canonical import LONGEST_FILE
 from lopub.campaign.report import FRAMED_TYPE, JSON_TYPE, framed
 from lopub.collector import server
@@ -25,6 +27,7 @@ from lopub.collector.problems import Kind
 from lopub.collector.requests import SMALL_BODY_BYTES
 from lopub.collector.server import KEEP_ALIVE_SECONDS
 from lopub.collector.tokens import new_token
+from lopub.pages.contribution import assets
 from proxies import DEPLOY, Nginx, free_port, running_nginx
 from sender_load import Load, flood
 from servers import Answer, Running, running_collector, start_collector
@@ -37,6 +40,15 @@ CONFIGURATION = (DEPLOY / "nginx.conf").read_text()
 CONSOLE_BYTES = 2 * 2**20
 N_SLOW = 1_500 if FULL else 40
 """Slow heads, and as many slow bodies."""
+N_READERS = 600
+"""More than the places of reports in deploy/site/upstreams.conf."""
+LONG_VALUES = tuple(f"{i} {'x' * 150}" for i in range(60))
+LARGE = make_campaign(
+    Domain(tuple(Categorical(name=f"q{k}", values=LONG_VALUES) for k in range(80))),
+    Terms(name="large"),
+    CampaignRequest(epsilon=2),
+)
+"""About 800 kB, more than the buffers of nginx and the system hold for one reader."""
 
 
 @dataclass
@@ -50,6 +62,12 @@ class Service:
         """Send one report through nginx."""
         return self.nginx.ask("POST", PATH, framed([report]), Content_Type=FRAMED_TYPE)
 
+    def post(self, report: bytes) -> int:
+        """Send one report through nginx without TLS; the status."""
+        with socket.create_connection(("127.0.0.1", self.nginx.port), timeout=60) as connection:
+            connection.sendall(load.request_of(CAMPAIGN, framed([report])))
+            return load.answer_from(connection)[0]
+
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
@@ -60,6 +78,19 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with (
         running_collector(database) as collector,
         running_nginx(directory / "nginx", collector.port) as nginx,
+    ):
+        yield Service(nginx, collector)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A collector behind nginx without TLS, with a large campaign, too."""
+    directory = tmp_path_factory.mktemp("plain")
+    database = f"sqlite:///{directory}/lopub.db"
+    load.opened(database, CAMPAIGN, LARGE)
+    with (
+        running_collector(database) as collector,
+        running_nginx(directory / "nginx", collector.port, tls=False) as nginx,
     ):
         yield Service(nginx, collector)
 
@@ -106,16 +137,16 @@ def test_nginx_takes_bodies_as_long_as_collector_and_console_do():
 
 def test_nginx_gives_up_idle_connections_before_the_collector_does():
     upstreams = (DEPLOY / "site" / "upstreams.conf").read_text()
-    (seconds, _) = map(int, re.findall(r"keepalive_timeout (\d+)s", upstreams))
-    assert seconds < KEEP_ALIVE_SECONDS
+    seconds = list(map(int, re.findall(r"keepalive_timeout (\d+)s", upstreams)))
+    assert len(seconds) == 3 and max(seconds) < KEEP_ALIVE_SECONDS
 
 
 def test_problems_that_the_collector_knows_have_its_titles():
     titles = {kind.urn: (kind.title, kind.status) for kind in Kind}
     documents = [json.loads(text) for text in re.findall(r"'(\{.*\})';", CONFIGURATION)]
-    assert len(documents) == 7
+    assert len(documents) == 9
     shared = [document for document in documents if document["type"] in titles]
-    assert len(shared) == 4
+    assert len(shared) == 6
     for document in shared:
         assert titles[document["type"]] == (document["title"], document["status"])
 
@@ -127,6 +158,12 @@ def test_the_memory_that_the_file_states_is_the_sum_of_its_parts():
     assert (len(parts), sum(parts)) == (4, int(total[0]))
     assert int(total[1].replace(",", "")) == int(n_connections)
     assert float(total[2]) == round(sum(parts) * int(n_connections) / 2**20, 1)
+
+
+def test_the_largest_file_of_the_contribution_page_fits_into_the_buffers():
+    """Otherwise whoever reads it slowly holds a place at the collector."""
+    ((n, kib),) = set(re.findall(r"proxy_buffers (16) (\d+)k;", CONFIGURATION))
+    assert max(len(content) for content in assets().values()) < int(n) * int(kib) * 1024
 
 
 # ---- reports
@@ -238,11 +275,39 @@ def test_what_is_not_http_is_refused_with_a_problem_document(service: Service):
         assert (status, json.loads(body)["type"]) == (400, "urn:lopub:problem:malformed")
 
 
+@pytest.mark.parametrize(
+    ("line", "status", "slug"),
+    [
+        ("TRACE / HTTP/1.1", 405, "method-not-allowed"),
+        ("CONNECT / HTTP/1.1", 405, "method-not-allowed"),
+        ("GET / HTTP/3.0", 400, "malformed"),
+        ("POST / HTTP/1.1\r\nTransfer-Encoding: other", 411, "length-required"),
+    ],
+)
+def test_what_nginx_does_not_speak_is_refused_with_a_problem_document(
+    service: Service, line: str, status: int, slug: str
+):
+    found, body = answer_to(service.nginx, f"{line}\r\nHost: x\r\n\r\n".encode())
+    assert (found, json.loads(body)["type"]) == (status, f"urn:lopub:problem:{slug}")
+
+
 def test_without_a_collector_senders_are_told_to_come_again(orphan: Nginx):
     answer = orphan.ask("POST", PATH, b"x", Content_Type=FRAMED_TYPE, Origin="https://a.example")
     assert own_problem(answer, 502)["type"] == "urn:lopub:problem:unreachable"
     assert answer.headers["retry-after"] == "5"
     assert answer.headers["access-control-expose-headers"] == "Retry-After"
+
+
+def test_a_steward_reads_one_sentence_where_the_console_is_down(orphan: Nginx):
+    answer = orphan.ask("GET", "/console", console=True)
+    said = b"The console is out of reach; try again in a minute.\n"
+    assert (answer.status, answer.body) == (502, said)
+    assert answer.headers["content-type"] == "text/plain"
+
+
+def test_a_steward_reads_one_sentence_where_a_file_is_too_large(orphan: Nginx):
+    answer = orphan.ask("POST", "/console/drafts", b"x" * (CONSOLE_BYTES + 1), console=True)
+    assert (answer.status, answer.body[:31]) == (413, b"This is more than the console t")
 
 
 def answer_to(nginx: Nginx, request: bytes) -> tuple[int, bytes]:
@@ -263,6 +328,25 @@ def test_slow_senders_keep_nobody_out(service: Service):
         statuses = [service.send(report).status for report in people.reports(CAMPAIGN, n)]
         assert service.collector.is_ready()
     assert statuses == [200] * n
+
+
+@pytest.mark.parametrize(
+    "path", ["/c/lopub.js.map", f"/campaigns/{LARGE.id}"], ids=["file", "campaign"]
+)
+def test_slow_readers_of_large_answers_keep_no_report_out(plain: Service, path: str):
+    """Forbids to give readers the places of reports: whoever does not read what is larger than
+    nginx keeps holds one for ten seconds."""
+    request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    with ExitStack() as readers:
+        for _ in range(N_READERS):
+            reader = readers.enter_context(socket.socket())
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            reader.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+            reader.connect(("127.0.0.1", plain.nginx.port))
+            reader.sendall(request)
+        statuses = [plain.post(report) for report in people.reports(CAMPAIGN, 20)]
+        assert plain.collector.is_ready()
+    assert statuses == [200] * 20
 
 
 def test_in_a_flood_no_report_is_lost_of_those_who_come_again(tmp_path: Path):

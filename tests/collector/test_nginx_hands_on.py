@@ -1,6 +1,7 @@
 """What nginx hands on to a collector and a console, as seen by a server that only listens."""
 
 import http.server
+import json
 import re
 import threading
 import time
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 
 import load
+from lopub.collector.problems import Kind
 from proxies import DEPLOY, Nginx, running_nginx
 
 PATH = "/campaigns/x/reports"
@@ -180,7 +182,8 @@ def test_a_refusal_by_the_collector_passes_as_it_is(nginx: Nginx, listener: List
 
 def test_large_bodies_are_few_at_a_time(nginx: Nginx, listener: Listener):
     """Campaigns may have 4 MiB: so only sixteen of them hold memory, and those who ask for a campaign are not counted."""
-    head = b"PUT /campaigns/x HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\nx"
+    head = b"PUT /campaigns/x HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n"
+    head += b"Authorization: Bearer x\r\n\r\nx"
     held = [nginx.connect() for _ in range(16)]
     try:
         for connection in held:
@@ -194,11 +197,30 @@ def test_large_bodies_are_few_at_a_time(nginx: Nginx, listener: Listener):
             connection.close()
 
 
+@pytest.mark.parametrize("method", ["PUT", "POST", "GET"])
+def test_large_bodies_without_a_token_take_no_place(nginx: Nginx, listener: Listener, method: str):
+    """Forbids to read such a body first: sixteen strangers would keep stewards from opening
+    campaigns."""
+    head = f"{method} /campaigns/x HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\nx"
+    held = [nginx.connect() for _ in range(17)]
+    try:
+        for connection in held:
+            connection.sendall(head.encode())
+        for connection in held:
+            status, body = load.answer_from(connection)
+            assert (status, json.loads(body)["type"]) == (401, Kind.UNAUTHORIZED.urn)
+        answer = nginx.ask("PUT", "/campaigns/x", b"x", Authorization="Bearer x")
+        assert answer.status == 200
+    finally:
+        for connection in held:
+            connection.close()
+
+
 def _refused_at_last(nginx: Nginx) -> tuple[str, str, str]:
     """Ask until nginx has read the heads of all others, and refuses."""
     until = time.monotonic() + 60
     while True:
-        answer = nginx.ask("PUT", "/campaigns/x", b"x")
+        answer = nginx.ask("PUT", "/campaigns/x", b"x", Authorization="Bearer x")
         if answer.status == 503:
             headers = answer.headers
             return (
@@ -209,15 +231,20 @@ def _refused_at_last(nginx: Nginx) -> tuple[str, str, str]:
         assert time.monotonic() < until
 
 
-def test_a_collector_is_given_so_many_requests_at_a_time(nginx: Nginx, listener: Listener):
+@pytest.mark.parametrize(("method", "place"), [("POST", 0), ("GET", 1)])
+def test_a_collector_is_given_so_many_requests_at_a_time(
+    nginx: Nginx, listener: Listener, method: str, place: int
+):
     """Without a bound, thousands wait for it, and honest senders with them."""
-    n = int(re.findall(r"max_conns=(\d+);", (DEPLOY / "site" / "upstreams.conf").read_text())[0])
+    upstreams = (DEPLOY / "site" / "upstreams.conf").read_text()
+    n = int(re.findall(r"max_conns=(\d+);", upstreams)[place])
+    listener.released.clear()
     held = [nginx.connect() for _ in range(n)]
     try:
         for connection in held:
-            connection.sendall(b"GET /held HTTP/1.1\r\nHost: x\r\n\r\n")
+            connection.sendall(f"{method} /held HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         listener.wait_for(n)
-        answer = nginx.ask("POST", PATH, b"x")
+        answer = nginx.ask(method, "/another")
         assert (answer.status, answer.json["type"]) == (503, "urn:lopub:problem:busy")
         assert answer.headers["retry-after"] == "1"
         assert answer.headers["access-control-allow-origin"] == "*"
@@ -227,4 +254,4 @@ def test_a_collector_is_given_so_many_requests_at_a_time(nginx: Nginx, listener:
         listener.released.set()
         for connection in held:
             connection.close()
-    assert nginx.ask("POST", PATH, b"x").status == 200
+    assert nginx.ask(method, "/another").status == 200

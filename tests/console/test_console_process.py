@@ -131,6 +131,9 @@ def test_a_console_that_died_is_there_again_at_the_same_address(tmp_path: Path):
         assert console.ask("GET", "/console").status == 200  # still signed in
         until(lambda: children_of(console.process.pid).keys() == before.keys())
         assert not set(before.values()) & set(children_of(console.process.pid).values())
+        logged = "".join(console.errors)
+    for name in before:
+        assert f'"level": "warning", "event": "the {name} died; it is started again"' in logged
 
 
 def test_no_secret_is_in_a_command_or_in_the_files(tmp_path: Path):
@@ -216,5 +219,6 @@ def test_a_demo_shows_the_whole_product_and_leaves_nothing(tmp_path: Path):
         assert f"http://127.0.0.1:{console.port}/c/" in shown and '<svg class="bars"' in shown
         until(lambda: 'class="state published"' in console.get("/console"))
         stranger = replace(console, cookie="")
-        assert "the token stands where you started it" in stranger.get("/console/sign-in")
+        shown = stranger.get("/console/sign-in")
+        assert "in the line that begins with “sign in with”" in shown
     assert [*tmp_path.glob("lopub-demo-*")] == []

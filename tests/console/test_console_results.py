@@ -195,15 +195,12 @@ def test_files_of_a_job_go_where_somebody_says_that_it_is_meant(published: Publi
     assert f'src="{page}/page"' in console.get(f"{published.home}/read")
     assert console.post(f"{page}/remove", {"sure": "1"}).status == 303
     assert not place.parent.exists()
-    assert "Its files were deleted." in console.get(page) and "publication.zip" not in console.get(
-        page
-    )
+    missing = f"the files of job {job.number} are not in {published.files}: they were deleted, or"
+    shown = console.get(page)
+    assert missing in shown and "share LOPUB_FILES" in shown and "publication.zip" not in shown
     for gone in (f"{page}/page", f"{page}/files/publication.zip"):
         answer = console.ask("GET", gone)
-        assert (
-            answer.status == 404
-            and f"the files of job {job.number} were deleted" in answer.body.decode()
-        )
+        assert answer.status == 404 and missing in answer.body.decode()
     assert f'src="/console/jobs/{published.job.number}/page"' in console.get(
         f"{published.home}/read"
     )  # the one before

@@ -16,7 +16,7 @@ from lopub.questionnaire.shorthand import Object
 
 PROGRESS = ("publication", "planning", "reports/engines", "synthesis", "collector/backup.py")
 NAMES = set(
-    "LoPub Deutsch English lopub token new lt gt iframe src title width height campaigns href embed".split()  # noqa: SIM905
+    "LoPub Deutsch English lopub token new LOPUB PUBLIC lt gt iframe src title width height campaigns href embed".split()  # noqa: SIM905
 )
 """Words of templates that every language has."""
 NOT_SHOWN = {"searching"}

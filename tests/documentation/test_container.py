@@ -149,7 +149,8 @@ def test_only_nginx_can_be_reached_from_outside():
 
 def test_the_database_logs_no_statement_and_has_no_password_in_the_file():
     database = SERVICES["database"]
-    assert {"log_statement=none", "log_min_duration_statement=-1"} <= set(database["command"])
+    settings = {"log_statement=none", "log_min_duration_statement=-1"}
+    assert settings | {"log_min_error_statement=panic"} <= set(database["command"])
     assert "POSTGRES_PASSWORD" not in database["environment"]
     assert database["secrets"] == ["database-password"]
 

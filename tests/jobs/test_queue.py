@@ -9,11 +9,13 @@ import pytest
 from workers import let_lease_end
 
 from lopub.collector.database import store_at
+from lopub.collector.rows import jobs
 from lopub.collector.store import ReportStore
 from lopub.errors import DomainError, Message
 from lopub.jobs.queue import (
     LEASE_MS,
     MOST_ATTEMPTS,
+    DamagedJob,
     LostJob,
     State,
     ask,
@@ -120,10 +122,59 @@ def test_a_lease_is_as_long_as_it_says_by_the_clock_of_the_database(store: Repor
     held = claim(store, "one")
     assert held is not None and abs(held.asked - before) < 60  # both are this machine's clock
     with store.reading() as connection:
-        from lopub.collector.rows import jobs
-
         lease = connection.execute(jobs.select()).one().lease
     assert 1000 * before < lease - LEASE_MS + 60_000 < 1000 * time.time() + 120_000
+
+
+@pytest.mark.parametrize(("ahead_ms", "is_free"), [(0, False), (3_000, True), (10**10, True)])
+def test_a_lease_of_a_clock_that_was_ahead_holds_no_job(
+    store: ReportStore, ahead_ms: int, is_free: bool
+):
+    """Forbids to wait until the lease ends: the job would be stuck for as long as the clock was
+    ahead."""
+    ask(store, "publish")
+    held = claim(store, "killed")
+    assert held is not None
+    let_lease_end(store, held, late_ms=-ahead_ms)
+    assert (claim(store, "another") is not None) == is_free
+
+
+DAMAGES: list[dict[str, object]] = [
+    {"choices": "{"},
+    {"state": "odd"},
+    {"problem": "x"},
+    {"problem": '{"template": "x"}'},
+    {"problem": '{"template": "x", "parameters": 1}'},
+]
+
+
+def damage(store: ReportStore, number: int, values: dict[str, object]) -> None:
+    with store.writing() as connection:
+        connection.execute(jobs.update().where(jobs.c.number == number).values(values))
+
+
+@pytest.mark.parametrize("values", DAMAGES, ids=str)
+def test_a_damaged_job_fails_alone(store: ReportStore, values: dict[str, object]):
+    """Forbids that one bad row keeps workers from every other job."""
+    bad, good = ask(store, "publish", "a"), ask(store, "publish", "b")
+    damage(store, bad.number, values)
+    assert [job.number for job in jobs_of(store)] == [good.number]
+    assert claim(store, "one") is None
+    found = find_job(store, bad.number)
+    assert (found.state, found.is_under_way) == (State.FAILED, False)
+    assert str(found.problem) == (f"job {bad.number} is damaged in the database; ask for it again")
+    held = claim(store, "one")
+    assert held is not None and held.number == good.number
+
+
+def test_a_damaged_job_that_has_ended_is_left_out(store: ReportStore):
+    bad = ask(store, "answer", "a")
+    cancel(store, bad.number)
+    damage(store, bad.number, {"problem": "x"})
+    assert jobs_of(store) == [] and claim(store, "one") is None
+    assert has_made_up_answers(store, "a")
+    with pytest.raises(DamagedJob, match=f"job {bad.number} is damaged"):
+        find_job(store, bad.number)
 
 
 def test_renewing_says_whether_the_job_is_to_stop(store: ReportStore):

@@ -1,5 +1,6 @@
 """Jobs end once, with a whole result or a clear sentence, whatever happens to their workers."""
 
+import json
 import os
 import random
 import signal
@@ -154,6 +155,42 @@ def test_a_job_that_sends_progress_all_the_time_is_cancelled_too(
     assert ending.state is State.CANCELLED
 
 
+def test_a_worker_makes_its_directory_again(
+    store: ReportStore, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(worker_module, "SWEEP_SECONDS", 0.01)
+    home = tmp_path / "files"
+    worker = Worker(store, database, home)
+    home.rmdir()
+    turns = iter([False, False, True])
+    worker.run(lambda: next(turns))
+    assert home.is_dir() and home.stat().st_mode & 0o777 == 0o700
+
+
+def test_no_exception_ends_a_worker(
+    store: ReportStore, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Forbids to let a bug, or a damaged row, take the worker from all other jobs."""
+    n_tried = 0
+
+    def failing_at_first(*arguments: object) -> QueuedJob | None:
+        nonlocal n_tried
+        n_tried += 1
+        if n_tried <= 2:
+            raise KeyError("secret")
+        return claim(*arguments)  # type: ignore[arg-type]
+
+    lines: list[tuple[str, object]] = []
+    monkeypatch.setattr(
+        worker_module, "log_event", lambda line, **members: lines.append((line, members))
+    )
+    monkeypatch.setattr(worker_module, "claim", failing_at_first)
+    monkeypatch.setattr(worker_module, "AFTER_FAILURE_SECONDS", 0.01)
+    job = run_until_ended(store, database, tmp_path / "files", ask(store, "publish", "0" * 64))
+    assert (job.state, job.attempts) == (State.FAILED, 1)
+    assert lines[:2] == 2 * [("the worker has a bug, and goes on", {"problem": "KeyError"})]
+
+
 # ---- leases
 
 
@@ -176,6 +213,67 @@ def test_a_renewal_that_fails_is_tried_again(
     asked = ask(collected, "publish", CAMPAIGN.id)
     job = run_until_ended(collected, database, tmp_path / "files", asked)
     assert (job.state, job.attempts, n_tried > 2) == (State.DONE, 1, True), job.problem
+
+
+def events(log: pytest.LogCaptureFixture) -> list[tuple[str, str, dict[str, object]]]:
+    return [
+        (one.levelname, one.getMessage(), getattr(one, "stated", {}))
+        for one in log.records
+        if one.name == "lopub.collector"
+    ]
+
+
+def test_a_worker_logs_when_a_job_begins_and_ends(
+    collected: ReportStore, database: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level("INFO", "lopub.collector")
+    asked = ask(collected, "delete", CAMPAIGN.id)
+    job = run_until_ended(collected, database, tmp_path / "files", asked)
+    stated: dict[str, object] = {"job": job.number, "kind": "delete"}
+    assert [one for one in events(caplog) if one[1].startswith("job ")] == [
+        ("INFO", "job begun", stated),
+        ("INFO", "job ended", stated | {"state": "done"}),
+    ]
+
+
+def test_a_store_out_of_reach_is_logged_once(
+    store: ReportStore,
+    database: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    """A log that grew by a line every three seconds hid everything else."""
+    n_tried = 0
+
+    def failing_at_first(*_: object) -> None:
+        nonlocal n_tried
+        n_tried += 1
+        if n_tried <= 5:
+            raise StoreUnavailable("out of reach")
+
+    caplog.set_level("INFO", "lopub.collector")
+    monkeypatch.setattr(worker_module, "claim", failing_at_first)
+    monkeypatch.setattr(worker_module, "AFTER_FAILURE_SECONDS", 0.01)
+    monkeypatch.setattr(worker_module, "IDLE_SECONDS", 0.01)
+    Worker(store, database, tmp_path / "files").run(lambda: n_tried > 8)
+    assert events(caplog) == [
+        ("ERROR", "the store is out of reach of the worker", {"problem": "unavailable"}),
+        ("INFO", "the store is in reach of the worker again", {}),
+    ]
+
+
+def test_a_worker_logs_its_start_and_its_stop(tmp_path: Path):
+    address = f"sqlite:///{tmp_path}/lopub.db"
+    store_at(address).close()
+    command = [sys.executable, "-m", "lopub", "worker", "--database", address]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    assert process.stderr is not None
+    first = json.loads(process.stderr.readline())
+    process.terminate()
+    _, rest = process.communicate(timeout=SECONDS)
+    last = json.loads(rest.splitlines()[-1])
+    assert (first["event"], last["event"]) == ("worker started", "worker stopped")
 
 
 def test_an_end_that_cannot_be_written_down_is_tried_again(

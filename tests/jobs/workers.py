@@ -69,10 +69,11 @@ def task_of(
     )
 
 
-def let_lease_end(store: ReportStore, job: QueuedJob) -> None:
-    """As if a worker had been silent for longer than its lease."""
+def let_lease_end(store: ReportStore, job: QueuedJob, *, late_ms: int = LEASE_MS + 1) -> None:
+    """As if a worker had been silent for longer than its lease; or, where it is late by less than
+    nothing, as if the clock had been ahead."""
     with store.writing() as connection:
-        late = jobs.c.lease - LEASE_MS - 1
+        late = jobs.c.lease - late_ms
         connection.execute(update(jobs).where(jobs.c.number == job.number).values(lease=late))
 
 

@@ -291,5 +291,5 @@ export const english = {
   refused:
     "The collector does not take this request, or points elsewhere; nothing is lost, and the " +
     "report stays kept here.",
-  failed: "Something went wrong on this page; nothing was sent.",
+  failed: "Something went wrong here. Reload the page: it says what became of your report.",
 };

@@ -316,5 +316,7 @@ export const german: typeof english = {
   refused:
     "Die Sammelstelle nimmt diese Anfrage nicht an oder verweist anderswohin; nichts ist " +
     "verloren, und die Meldung bleibt hier aufbewahrt.",
-  failed: "Auf dieser Seite ist etwas schiefgegangen; gesendet wurde nichts.",
+  failed:
+    "Hier ist etwas schiefgegangen. Laden Sie die Seite neu: Sie sagt, was aus Ihrer Meldung " +
+    "geworden ist.",
 };

@@ -243,7 +243,7 @@ export class Page {
         saveReceipt: () => this.#saveReceipt(),
         cancel: () => this.#cancel(),
         withdraw: () => this.#withdraw(),
-        sent: () => this.#client.kept(),
+        sent: async () => (await this.#client.sent()).at(-1),
       },
     );
     const later = !isNow && !!this.campaign.repeat && this.#rounds.next;

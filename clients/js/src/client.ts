@@ -215,12 +215,23 @@ export class Client {
    * What a call of `send` would send: what no collector has answered for, as long as one takes it.
    */
   async waiting(): Promise<readonly Report[]> {
-    return this.#those(await this.#keeper.read(), (round) => this.#isWaiting(round));
+    return this.#waitingIn(await this.#keeper.read());
   }
 
-  #isWaiting({ slot, fate }: Round): boolean {
+  #waitingIn(kept: Kept | undefined): Report[] {
     const { repeat } = this.campaign;
-    return fate === "waiting" && (!repeat || slot + repeat.everyDays + GRACE_DAYS > today());
+    return this.#those(
+      kept,
+      ({ slot, fate }) =>
+        fate === "waiting" && (!repeat || slot + repeat.everyDays + GRACE_DAYS > today()),
+    );
+  }
+
+  /**
+   * The reports that a collector has acknowledged, and was not asked to forget: what may be shown.
+   */
+  async sent(): Promise<readonly Report[]> {
+    return this.#those(await this.#keeper.read(), ({ fate }) => fate === "sent");
   }
 
   #those(kept: Kept | undefined, isMeant: (round: Round) => boolean): Report[] {
@@ -260,8 +271,7 @@ export class Client {
    * under way may have arrived: `withdraw` asks for that, too.
    */
   async cancel(): Promise<void> {
-    const waiting = await this.waiting();
-    await this.#settle(waiting, "cancelled");
+    await this.#keeper.change((kept) => kept && withFate(kept, this.#waitingIn(kept), "cancelled"));
   }
 
   /**
@@ -286,7 +296,7 @@ export class Client {
             body: JSON.stringify({ id: base64url(report.id) }),
             headers: { "Content-Type": "application/json" },
           },
-          () => true,
+          (_, status) => status === 204,
         ),
       );
     } catch (error) {
@@ -327,8 +337,7 @@ export class Client {
   }
 
   async #settle(reports: readonly Report[], fate: Fate): Promise<void> {
-    const slots = reports.map(({ slot }) => slot);
-    await this.#keeper.change((kept) => kept && withFate(kept, slots, fate));
+    await this.#keeper.change((kept) => kept && withFate(kept, reports, fate));
   }
 }
 

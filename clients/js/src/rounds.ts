@@ -98,10 +98,20 @@ export function withReport(
   return { permanent, rounds: rounds.map((each) => (each.slot === slot ? made : each)) };
 }
 
-/** With the fate of these slots, where a report was made. */
-export const withFate = (kept: Kept, slots: readonly number[], fate: Fate): Kept => ({
+/**
+ * With the fate of these reports. Once one does not wait any more, only a withdrawal changes its
+ * fate: no answer that comes late does.
+ */
+export const withFate = (
+  kept: Kept,
+  reports: readonly { readonly slot: number }[],
+  fate: Fate,
+): Kept => ({
   ...kept,
   rounds: kept.rounds.map((each) =>
-    each.report && slots.includes(each.slot) ? { ...each, fate } : each,
+    (each.fate === "waiting" || (each.report && fate.startsWith("with"))) &&
+    reports.some(({ slot }) => slot === each.slot)
+      ? { ...each, fate }
+      : each,
   ),
 });

@@ -74,7 +74,7 @@ export class Exchange {
       const { status, asked, body } = await this.#ask(this.#place + path, request, ends);
       const isAnswer = status === 200 || status === 204;
       if ((isAnswer || status === 422) && understand(body, status)) return n;
-      const isPassing = !status || isAnswer || status >= 500 || PASSING.includes(status);
+      const isPassing = status < 300 || status >= 500 || PASSING.includes(status);
       ensure(isPassing, CollectorError, `the request is refused (${status})`);
       // by chance, so that a crowd does not come back at the same moment
       const most = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (n - 1));

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lopub.cli.console import tell, working
+from lopub.cli.console import count_of_reports, tell, working
 from lopub.cli.database import DEFAULT, opened
 from lopub.cli.options import OUTPUT, AsJson, Database, Force
 from lopub.cli.outputs import check_file
@@ -37,7 +37,9 @@ def backup(
 
         n_reports = backed_up(store, output, force=force)
     document = {"database": store.name, "n_reports": n_reports, "output": str(output)}
-    tell(document, f"{n_reports:,} reports backed up", f"written: {output}", as_json=as_json)
+    tell(
+        document, f"{count_of_reports(n_reports)} backed up", f"written: {output}", as_json=as_json
+    )
 
 
 def restore(
@@ -58,4 +60,4 @@ def restore(
 
         n_reports = restored(backup_file, store)
     document = {"database": store.name, "n_reports": n_reports}
-    tell(document, f"{n_reports:,} reports restored into {store.name}", as_json=as_json)
+    tell(document, f"{count_of_reports(n_reports)} restored into {store.name}", as_json=as_json)

@@ -1,6 +1,7 @@
 """Child processes: they run as long as their parent does, are started again where they die, and end
 with it."""
 
+import logging
 import os
 import signal
 import subprocess
@@ -8,6 +9,8 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+
+from lopub.collector.logs import log_event
 
 AGAIN_SECONDS = 1.0
 STOP_SECONDS = 5.0
@@ -31,6 +34,12 @@ class Child:
             with self._started() as process:
                 while process.poll() is None and not self._over.wait(LOOK_SECONDS):
                     pass
+                if (status := process.poll()) is not None and not self._over.is_set():
+                    log_event(
+                        f"the {self._command[0]} died; it is started again",
+                        logging.WARNING,
+                        status=status,
+                    )
                 _end(process)
             self._over.wait(AGAIN_SECONDS)
 

@@ -92,8 +92,10 @@ def close(
         from lopub.collector.campaigns import campaign_named, close_campaign
         from lopub.collector.steward_log import BY_COMMAND, record
 
-        entry = close_campaign(store, campaign_named(store, campaign_id(campaign)).campaign.id)
-        record(store, BY_COMMAND, "campaign closed", entry.campaign.id)
+        before = campaign_named(store, campaign_id(campaign))
+        entry = close_campaign(store, before.campaign.id)
+        if before.closed is None:
+            record(store, BY_COMMAND, "campaign closed", entry.campaign.id)
     line = f"campaign {entry.campaign.terms.name} is closed since {entry.closed_on}"
     tell(described(entry), line, as_json=as_json)
 

@@ -120,6 +120,15 @@ out = _Console(soft_wrap=False)
 err = _Console(stderr=True, soft_wrap=True)
 
 
+def count_of_reports(n: int) -> str:
+    """A number of reports for people.
+
+    >>> count_of_reports(1), count_of_reports(2000)
+    ('1 report', '2,000 reports')
+    """
+    return f"{n:,} report{'' if n == 1 else 's'}"
+
+
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     """A plain table; the columns named in `right` hold numbers."""
     result = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))

@@ -1,6 +1,7 @@
 """The words that several commands share: the same option has the same name, the same letter and the same help everywhere."""
 
 import os
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lopub.campaign.schedule import GRACE_DAYS
+from lopub.errors import DomainError
 from lopub.pages.wording import Wording
 
 SEED_HELP = "Same input and same seed, same output."
@@ -113,12 +115,29 @@ Files = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _public(given: str) -> str:
+    """The address without the slash at its end; refused where links made of it would lead nowhere."""
+    if given and not _ADDRESS.fullmatch(given):
+        raise DomainError(
+            "--public (LOPUB_PUBLIC) must be an address such as https://collector.example, got"
+            " {given!r}",
+            given=given[:80],
+        )
+    return given.rstrip("/")
+
+
+_ADDRESS = re.compile(
+    r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/%-]*)?"
+)
 Public = Annotated[
     str,
     typer.Option(
         "--public",
         metavar="URL",
         envvar="LOPUB_PUBLIC",
+        callback=_public,
         help="The address by which people reach the collector, which links, posters and QR codes show;"
         " that of the collector on this machine unless given.",
         show_default=False,

@@ -1,5 +1,6 @@
 """`lopub serve`: the collector, with a console and a worker beside it."""
 
+import os
 import secrets
 import socket
 import tempfile
@@ -15,6 +16,7 @@ from lopub.cli.children import children
 from lopub.cli.console import note, say
 from lopub.cli.database import refuse_without_service
 from lopub.cli.options import Embed, Files, Grace, Public
+from lopub.cli.settings import note_unknown_settings
 
 if TYPE_CHECKING:
     from lopub.collector.collector import CollectorSettings
@@ -98,9 +100,10 @@ def serve(
     More: docs/operating.md, and docs/console.md on the console
     """
     refuse_without_service()
+    note_unknown_settings()
     from lopub.collector.app import collector_app
     from lopub.collector.collector import Collector, CollectorSettings
-    from lopub.collector.database import files_of, store_at
+    from lopub.collector.database import results_directory, store_at
     from lopub.collector.logs import log_event, log_to_standard_error
     from lopub.collector.server import address_of, is_loopback, listening_socket
     from lopub.collector.server import serve as serve_app
@@ -110,13 +113,15 @@ def serve(
     beside = None if alone else listening_socket("127.0.0.1", console_port)
     with demo_database(database) if demo else nullcontext(database or DATABASE) as chosen:
         store = store_at(chosen)
+        home = results_directory(files, chosen)
         token = filled(store) if demo else ""
-        _suggest_token(store, demo)
+        _suggest_token(store, chosen, demo)
         log_to_standard_error()
         store.hold()
         address = address_of(bound)
         log_event("started", address=address)
-        say(f"listening on {address}, database {store.name}")
+        unnamed = "" if database or demo else " (none was named)"
+        say(f"listening on {address}, database {store.name}{unnamed}")
         if beside is not None:
             say(f"the console is at {address_of(beside)}/console")
         if not is_loopback(bound):
@@ -124,7 +129,6 @@ def serve(
         if token:
             say(DEMO_ENDS)
             say(f"sign in with {token}")
-        home = files or files_of(chosen)
         try:
             with _beside(chosen, beside, public or address, home, settings, demo):
                 serve_app(collector_app(Collector(settings, store)), bound)
@@ -155,14 +159,21 @@ def _beside(
     return children(console, worker, environment={"LOPUB_DATABASE": database}, sockets=[descriptor])
 
 
-def _suggest_token(store: "ReportStore", demo: bool) -> None:
+def _suggest_token(store: "ReportStore", database: str, demo: bool) -> None:
     from lopub.collector.tokens import all_grants
 
     if not demo and not all_grants(store):
         note(
             "note: there is no token yet; to sign in and to manage campaigns:"
-            f" lopub token new --database {store.name}"
+            f" lopub token new{_option_for(store, database)}"
         )
+
+
+def _option_for(store: "ReportStore", database: str) -> str:
+    """How another command is told of the database; a password is not repeated."""
+    if os.environ.get("LOPUB_DATABASE") == database:
+        return ""
+    return " with the same --database" if ":***@" in store.name else f" --database {store.name}"
 
 
 @contextmanager

@@ -8,11 +8,16 @@ import typer
 
 from lopub.campaign.schedule import GRACE_DAYS
 from lopub.cli.children import end_with_parent
-from lopub.cli.console import say
+from lopub.cli.console import note, say
 from lopub.cli.database import DEFAULT, opened
 from lopub.cli.options import Database, Embed, Files, Grace, Public
+from lopub.cli.settings import note_unknown_settings
 
 PUBLIC = "http://127.0.0.1:8000"
+NO_PUBLIC = (
+    f"note: --public (LOPUB_PUBLIC) is not set: links, posters and QR codes lead to {PUBLIC}, which"
+    " is this machine only"
+)
 Host = Annotated[
     str,
     typer.Option(
@@ -50,7 +55,7 @@ def console(
     database: Database = DEFAULT,
     host: Host = "127.0.0.1",
     port: Port = 8001,
-    public: Public = PUBLIC,
+    public: Public = "",
     files: Files = None,
     embed: Embed = "",
     grace_days: Grace = GRACE_DAYS,
@@ -71,9 +76,11 @@ def console(
     """
     if child:
         end_with_parent()
+    else:
+        note_unknown_settings()
     with opened(database) as store:
         from lopub.collector.collector import CollectorSettings
-        from lopub.collector.database import files_of
+        from lopub.collector.database import results_directory
         from lopub.collector.logs import log_event, log_to_standard_error
         from lopub.collector.server import address_of, listening_socket
         from lopub.collector.server import serve as serve_app
@@ -83,8 +90,8 @@ def console(
         settings = CollectorSettings(embed=embed, grace_days=grace_days)
         context = Context(
             store=store,
-            files=(files or files_of(database)).resolve(),
-            public=public.rstrip("/"),
+            files=results_directory(files, database),
+            public=public or PUBLIC,
             embed=settings.embed,
             grace_days=settings.grace_days,
             is_demo=demo,
@@ -94,6 +101,8 @@ def console(
         threading.Thread(target=prepare, args=(context,), daemon=True).start()
         address = f"{address_of(bound)}/console"
         say(f"the console is at {address}, database {store.name}")
+        if not public:
+            note(NO_PUBLIC)
         log_event("console started", address=address)
         serve_app(console_app(context), bound)
         log_event("console stopped")

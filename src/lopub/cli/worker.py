@@ -9,6 +9,7 @@ from lopub.cli.children import end_with_parent
 from lopub.cli.console import say
 from lopub.cli.database import DEFAULT, opened
 from lopub.cli.options import Database, Files
+from lopub.cli.settings import note_unknown_settings
 
 Name = Annotated[
     str,
@@ -44,12 +45,17 @@ def worker(
         signal.signal(number, lambda number, _: stopping.append(number))
     if child:
         end_with_parent()
+    else:
+        note_unknown_settings()
     with opened(database) as store:
-        from lopub.collector.database import files_of
-        from lopub.collector.logs import log_to_standard_error
+        from lopub.collector.database import results_directory
+        from lopub.collector.logs import log_event, log_to_standard_error
         from lopub.jobs.worker import Worker
 
-        home = files or files_of(database)
+        home = results_directory(files, database)
+        doing = Worker(store, database, home, name=name)
         log_to_standard_error()
         say(f"working for {store.name}, results in {home}")
-        Worker(store, database, home, name=name).run(lambda: bool(stopping))
+        log_event("worker started")
+        doing.run(lambda: bool(stopping))
+        log_event("worker stopped")

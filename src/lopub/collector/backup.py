@@ -6,13 +6,11 @@ no damage goes unnoticed; SQLite itself does not look there.
 """
 
 import hashlib
-import shutil
 import sqlite3
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import Connection, Table, create_engine, func, select
 
 from lopub.collector.rows import (
     audit,
@@ -35,6 +33,8 @@ from lopub.reports.progress import Progress, silent
 BLOCK = 2**14
 TABLES = (retention, campaigns, reports, tallies, refusals, tokens, drafts, goals, audit)
 """All but sessions and jobs: the results of jobs lie in files, and are not restored with them."""
+USED = TABLES[1:]
+"""Every database has a last day of retention; where there is more, somebody has used it."""
 SEAL = b"LOPUBSUM"
 """Before the SHA-256."""
 SEAL_BYTES = len(SEAL) + 32
@@ -93,19 +93,24 @@ def restore(path: Path, store: ReportStore, *, progress: Progress | None = None)
     older than a week, a steward has to confirm the date.
     """
     _check(path)
-    with tempfile.TemporaryDirectory() as directory:
-        copy = Path(shutil.copy(path, Path(directory) / "backup.db"))
-        source = SqliteStore(copy, create=False)
-        try:
-            with source.reading() as state, store.writing() as sink:
-                if sink.execute(select(func.count()).select_from(campaigns)).scalar():
-                    raise StoreError(
-                        "database {name} has campaigns already; restore into an empty one",
-                        name=store.name,
-                    )
-                return _filled(state, sink, progress or silent)
-        finally:
-            source.close()
+    source = create_engine("sqlite://", creator=lambda: _opened(path), hide_parameters=True)
+    try:
+        with source.connect() as state, store.writing() as sink:
+            if any(sink.execute(select(table).limit(1)).first() for table in USED):
+                raise StoreError(
+                    "database {name} has been used already; restore into a new one",
+                    name=store.name,
+                )
+            return _filled(state, sink, progress or silent)
+    finally:
+        source.dispose()
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Open a backup where it lies: nothing is written, neither beside it nor as a copy elsewhere,
+    which would outlast a restore that is killed."""
+    address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    return sqlite3.connect(address, uri=True, check_same_thread=False)
 
 
 def _filled(source: Connection, sink: Connection, progress: Progress) -> int:
@@ -123,7 +128,7 @@ def _check(path: Path) -> None:
         raise StoreError("there is no backup {path}", path=path)
     damaged = StoreError("{path} is not a backup of a collector, or is damaged", path=path)
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        connection = _opened(path)
         try:
             if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 raise damaged

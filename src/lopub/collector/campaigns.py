@@ -3,7 +3,7 @@
 A campaign with a schedule closes by itself at the end of a day that is written down when it is
 opened: the schedule's last one and some days of grace; a round, as many days after its own last
 one. Nothing is written at that moment, which could be missed, or come by a wrong clock: whoever
-looks compares that day with today.
+looks compares that day with today. Retention writes it down eight days later.
 """
 
 import re
@@ -54,7 +54,7 @@ class Entry:
     opened: int
     """The day on which it was opened here, as a slot."""
     closed_by_hand: int | None = None
-    """The day, as a slot."""
+    """The day, as a slot; once retention has written it down, that of a close by schedule."""
     closes: int | None = None
     """The day at whose end it closes by itself, as a slot; None without a schedule."""
     erased: int | None = None
@@ -287,7 +287,7 @@ def entry_of(store: ReportStore, row: Row[Any], campaign: Campaign | None = None
 
 
 def _closed(entry: Entry) -> CampaignClosed:
-    if entry.closed_by_hand is not None or entry.closes_on is None:
+    if entry.closed_by_hand not in (None, entry.closes) or entry.closes_on is None:
         return CampaignClosed("campaign {id}… is closed", id=entry.campaign.id[:16])
     return CampaignClosed(
         "campaign {id}… is closed since the end of its schedule and grace, {day}",

@@ -44,12 +44,12 @@ class CollectorSettings:
         for site in self.embed.split():
             if not _SITE.fullmatch(site):
                 raise DomainError(
-                    "setting embed must be sites such as https://town.example, separated by"
+                    "--embed (LOPUB_EMBED) must be sites such as https://town.example, separated by"
                     f" spaces, got {site[:80]!r}"
                 )
         if not 0 <= self.grace_days <= GRACE_DAYS:
             raise DomainError(
-                f"setting grace_days must lie in 0..{GRACE_DAYS}, got {self.grace_days}"
+                f"--grace-days (LOPUB_GRACE_DAYS) must lie in 0..{GRACE_DAYS}, got {self.grace_days}"
             )
 
 

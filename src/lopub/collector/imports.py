@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from sqlalchemy import select
 
 from lopub.collector.campaigns import Entry
+from lopub.collector.rows import tallies
 from lopub.collector.store import ReportStore
 from lopub.collector.submissions import StoredReport, Submission
 from lopub.errors import CampaignClosed, Reason
@@ -51,6 +53,15 @@ def import_reports(
         n_read += len(submission.rows)
         show("importing", n_read, None)
     return Imported(n_accepted=n_accepted, n_replayed=n_replayed, refused=refused)
+
+
+def has_dated_reports(store: ReportStore, entry: Entry) -> bool:
+    """Return whether reports of a campaign bear a day, as those that people sent do."""
+    dated = select(tallies.c.n).where(
+        tallies.c.campaign == entry.number, tallies.c.slot > 0, tallies.c.n > 0
+    )
+    with store.reading() as connection:
+        return connection.execute(dated.limit(1)).first() is not None
 
 
 def _submissions(entry: Entry, batches: Iterable[ReportBatch]) -> Iterable[Submission]:

@@ -16,10 +16,12 @@ from lopub.collector.campaigns import (
     all_campaigns,
     close_campaign,
     day_at,
+    find_campaign,
     open_campaign,
     tally,
 )
 from lopub.collector.collector import Collector
+from lopub.collector.logs import log_event
 from lopub.collector.metrics import CONTENT_TYPE
 from lopub.collector.problems import Kind, Problem
 from lopub.collector.requests import (
@@ -169,15 +171,23 @@ def _opened(collector: Collector, body: bytes, campaign_id: str, who: str) -> tu
         collector.store, campaign, grace_days=collector.settings.grace_days
     )
     if is_new:
-        record(collector.store, who, "campaign opened", campaign.id)
+        _record(collector.store, who, "campaign opened", campaign.id)
     return entry, is_new
 
 
 def _closed(store: ReportStore, campaign_id: str, who: str) -> Entry:
-    """Close a campaign, and log who did."""
+    """Close a campaign, and log who did where it was open."""
+    was_open = find_campaign(store, campaign_id).closed is None
     entry = close_campaign(store, campaign_id)
-    record(store, who, "campaign closed", campaign_id)
+    if was_open:
+        _record(store, who, "campaign closed", campaign_id)
     return entry
+
+
+def _record(store: ReportStore, who: str, what: str, campaign_id: str) -> None:
+    """Write down what a steward did, in the database and in the log. who: the name of a token."""
+    record(store, who, what, campaign_id)
+    log_event(what, token=who, campaign=campaign_id[:16])
 
 
 def _schema(store: ReportStore) -> int | None:

@@ -1,14 +1,14 @@
 """The store for production: PostgreSQL through psycopg 3; any number of collectors may share it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.dialects.postgresql import insert
 
 from lopub.collector.store import SECONDS_A_DAY, ReportStore
-from lopub.collector.submissions import Accepted, Kept, StoredReport
+from lopub.collector.submissions import Inserted, Kept, StoredReport
 
 DISK_FULL = "53100"
 CONNECTION = {
@@ -28,9 +28,26 @@ REFUSALS = {
     r"no password supplied": "asks for a password; give one, in the address or in PGPASSWORD",
     r'database ".*" does not exist': "is not on this server; make it with createdb",
     r'role ".*" (does not exist|is not permitted)': "does not let this user log in; check the name",
+    r"invalid port number": "names a port that there is not; a port is a number from 1 to 65535",
+    r"invalid sslmode value": "has an sslmode that PostgreSQL does not know; check the address",
+    r"invalid connection option": "has an option that PostgreSQL does not know; check the address",
+    r"invalid response to SSL|expected authentication": (
+        "is not PostgreSQL: another program answers at this port; check the address"
+    ),
+    r"does not support SSL": "is asked for TLS, which this server does not have; check sslmode",
+    r"certificate": "cannot be reached by TLS: a certificate is missing or wrong; check the address",
 }
 """Where a connection is refused for good, by what libpq says: it gives no code. Where the server
 speaks another language than English, the database is just out of reach."""
+OUTAGES = {
+    r"Connection refused": "nothing listens at this port",
+    r"timeout expired|timed out": "the server did not answer in time",
+    r"No route to host|unreachable": "there is no way to this host",
+    r"closed the connection": "the server closed the connection",
+    r"starting up|shutting down": "the server is starting or stopping",
+    r"too many (clients|connections)|connection slots": "the server has no connection left",
+}
+"""Why it is out of reach for now, by what libpq says."""
 LOCK_SECONDS = 4
 """Whoever holds a table for longer is not waited for: senders are told to come again."""
 SCHEMA_LOCK = 0x6C6F707562
@@ -50,7 +67,8 @@ class PostgresStore(ReportStore):
             connect_args=CONNECTION,
         )
         event.listen(engine, "connect", _prepare)
-        super().__init__(engine, address.render_as_string(hide_password=True))
+        shown = address.difference_update_query(["password", "sslpassword"])
+        super().__init__(engine, shown.render_as_string(hide_password=True))
         self._begin(create=create)
 
     def _wait_for_others(self, connection: Connection) -> None:
@@ -60,7 +78,7 @@ class PostgresStore(ReportStore):
     def _reader(self) -> Engine:
         return self._engine.execution_options(isolation_level="REPEATABLE READ")
 
-    def insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
+    def insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Inserted:
         statement = (
             "WITH kept AS (INSERT INTO reports (campaign, hash, slot, content)"
             " SELECT * FROM unnest(%b::int[], %b::bytea[], %b::bigint[], %b::bytea[])"
@@ -106,14 +124,12 @@ class PostgresStore(ReportStore):
             autonomous.execute(text("CLUSTER reports USING reports_pkey"))
             autonomous.execute(text("ANALYZE reports"))
 
-    def rewrite(self, numbers: Sequence[int]) -> None:
-        """Have one transaction write all the rows, so that they bear its number, then sort the
-        table."""
-        with self.writing() as connection:
-            connection.exec_driver_sql(
-                "UPDATE reports SET content = content WHERE campaign = ANY(%b)", (list(numbers),)
-            )
-        self.scrub()
+    def rewrite(self, connection: Connection, numbers: Sequence[int]) -> None:
+        """Have one transaction write all the rows, so that they bear its number; `scrub` sorts
+        them."""
+        connection.exec_driver_sql(
+            "UPDATE reports SET content = content WHERE campaign = ANY(%b)", (list(numbers),)
+        )
 
     def _is_full(self, error: BaseException) -> bool:
         return getattr(error, "sqlstate", None) == DISK_FULL
@@ -132,11 +148,17 @@ class PostgresStore(ReportStore):
                 "has other tables than this program knows; if a newer LoPub has changed it, start"
                 " that one here, too"
             )
-        return (
-            next((wrong for said, wrong in REFUSALS.items() if re.search(said, str(error))), None)
-            if state is None
-            else None
-        )
+        return _meaning(REFUSALS, error) if state is None else None
+
+    def _outage(self, error: BaseException) -> str:
+        state = getattr(error, "sqlstate", None)
+        found = _meaning(OUTAGES, error) if state is None else None
+        return found or super()._outage(error)
+
+
+def _meaning(sentences: Mapping[str, str], error: BaseException) -> str | None:
+    """The sentence for what libpq says; None where there is none."""
+    return next((words for said, words in sentences.items() if re.search(said, str(error))), None)
 
 
 def _columns(rows: Sequence[StoredReport]) -> tuple[list[Any], ...]:

@@ -126,6 +126,7 @@ def sweep(store: ReportStore) -> bool:
             partial(_put_in_order, store, day),
         )
     )
+    results.append(_is_scrubbed(store))
     return all(results)
 
 
@@ -133,23 +134,58 @@ def erase(store: ReportStore, entry: Entry) -> int:
     """Delete all reports of a closed campaign for good; how many rows. Counts of refused ones stay.
 
     Its close is written down first, so that no other collector, by whatever clock, takes reports
-    meanwhile. It counts as erased once nothing is left in the files either; until then it is tried
-    again. While a clock is in doubt, only what somebody closed is deleted.
+    meanwhile. Where something holds what is left of them in the files, a backup for instance, every
+    sweep tries again to make that unreadable. While a clock is in doubt, only what somebody closed
+    is deleted.
     """
+    n = _delete(store, entry)
+    _is_scrubbed(store)
+    return n
+
+
+def _delete(store: ReportStore, entry: Entry) -> int:
     if entry.closed is None:
         raise CampaignError("close the campaign first: it still takes reports")
     if entry.closed_by_hand is None and (problem := retention_problem(store)) is not None:
         raise CampaignError(problem.template, **problem.parameters)
     this = campaigns.c.number == entry.number
     with store.writing() as connection:
+        _count_deletion(connection)
         closed = func.coalesce(campaigns.c.closed, entry.closed)
-        connection.execute(update(campaigns).where(this).values(closed=closed))
+        erased = {"closed": closed, "erased": store.today()}
+        connection.execute(update(campaigns).where(this).values(erased))
         n = connection.execute(delete(reports).where(reports.c.campaign == entry.number)).rowcount
         connection.execute(delete(tallies).where(tallies.c.campaign == entry.number))
+    return n
+
+
+# ---- what is left in the files
+
+
+def _count_deletion(connection: Connection) -> None:
+    """Note that the files are to be scrubbed. It comes first, as in a sweep: so no two wait for
+    each other."""
+    connection.execute(update(retention).values(deletions=retention.c.deletions + 1))
+
+
+def _is_scrubbed(store: ReportStore) -> bool:
+    """Return whether nothing of what was deleted is left in the files; log what kept it there."""
+    return _is_done(
+        "what was deleted cannot be made unreadable in the files yet; it will be tried again",
+        partial(_scrub, store),
+    )
+
+
+def _scrub(store: ReportStore) -> None:
+    """Make what was deleted unreadable in the files, once; what is deleted meanwhile waits."""
+    with store.reading() as connection:
+        found = connection.execute(select(retention.c.deletions, retention.c.scrubbed)).one()
+    if found.scrubbed == found.deletions:
+        return
     store.scrub()
     with store.writing() as connection:
-        connection.execute(update(campaigns).where(this).values(erased=store.today()))
-    return n
+        fewer = retention.c.scrubbed < found.deletions
+        connection.execute(update(retention).where(fewer).values(scrubbed=found.deletions))
 
 
 # ---- days
@@ -218,7 +254,7 @@ def _is_done(event: str, work: Callable[[], None], **stated: Any) -> bool:
 def _delete_if_due(store: ReportStore, number: int, day: int) -> None:
     entry = _entry(store, number, day)
     if is_due(entry, day):
-        erase(store, entry)
+        _delete(store, entry)
         log_event("retention is over: reports were deleted", campaign=entry.campaign.id[:16])
 
 
@@ -235,7 +271,8 @@ def _entry(store: ReportStore, number: int, day: int) -> Entry:
 def _put_in_order(store: ReportStore, day: int) -> None:
     """Write the rows of closed campaigns anew, once.
 
-    Those that close by themselves wait until no clock can have been ahead.
+    Those that close by themselves wait until no clock can have been ahead. Then their close is
+    written down: no clock that goes back opens them again, and nothing is added to ordered rows.
     """
     is_closed = or_(campaigns.c.closed.is_not(None), campaigns.c.closes + MOST_DAYS < day)
     waiting = and_(campaigns.c.rewritten.is_(None), campaigns.c.erased.is_(None), is_closed)
@@ -243,7 +280,9 @@ def _put_in_order(store: ReportStore, day: int) -> None:
         numbers = connection.execute(select(campaigns.c.number).where(waiting)).scalars().all()
     if not numbers:
         return
-    store.rewrite(numbers)
     with store.writing() as connection:
+        _count_deletion(connection)
         chosen = campaigns.c.number.in_(numbers)
-        connection.execute(update(campaigns).where(chosen).values(rewritten=day))
+        closed = func.coalesce(campaigns.c.closed, campaigns.c.closes)
+        connection.execute(update(campaigns).where(chosen).values(closed=closed, rewritten=day))
+        store.rewrite(connection, numbers)

@@ -43,6 +43,8 @@ retention = Table(  # one row
     "retention",
     metadata,
     Column("last_day", Integer, nullable=False),  # the last day that retention saw, as a slot
+    Column("deletions", Integer, nullable=False, default=0),  # and campaigns put in order
+    Column("scrubbed", Integer, nullable=False, default=0),  # so many left nothing in the files
 )
 
 campaigns = Table(

@@ -15,7 +15,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from lopub.collector.schema import refuse_foreign
 from lopub.collector.store import ReportStore
-from lopub.collector.submissions import Accepted, Kept, StoredReport
+from lopub.collector.submissions import Inserted, Kept, StoredReport
 from lopub.errors import Message, StoreError, StoreUnavailable
 
 PRAGMAS = {
@@ -33,6 +33,9 @@ _REWRITING = (
     "INSERT INTO reports SELECT * FROM aside WHERE campaign = ? ORDER BY rowid",
 )
 """Each for every campaign whose rows are put in order."""
+SCRUB_MILLISECONDS = 500
+"""Readers that are not done with the log by then are not waited for, since writers would wait, too;
+retention tries again."""
 SMALLEST_SPACE = 2**20
 """Bytes. With less free, a failed read or write is put down to the disk being full."""
 
@@ -107,7 +110,7 @@ class SqliteStore(ReportStore):
                 Path(f"{self._path}{end}").unlink(missing_ok=True)
         self.close()
 
-    def insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
+    def insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Inserted:
         statement = (
             "INSERT INTO reports (campaign, hash, slot, content) VALUES (?, ?, ?, ?)"
             " ON CONFLICT DO NOTHING"
@@ -116,7 +119,7 @@ class SqliteStore(ReportStore):
         for row in rows:
             alike.setdefault((row.campaign, row.slot), []).append(row)
         return {
-            key: connection.exec_driver_sql(statement, alike[key]).rowcount for key in sorted(alike)
+            key: connection.exec_driver_sql(statement, same).rowcount for key, same in alike.items()
         }
 
     def lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
@@ -141,10 +144,20 @@ class SqliteStore(ReportStore):
         return self.today()
 
     def scrub(self) -> None:
-        """Deleted rows are overwritten already; their traces in the log go too."""
-        with self._as_store_errors(), self._turn, self._writing.connect() as connection:
+        """Deleted rows are overwritten already; their traces in the log go too.
+
+        Most of the log is copied while others write; they wait only for its end, and not for long
+        where a reader holds it.
+        """
+        with self._as_store_errors(), self._engine.connect() as connection:
             driver: Any = connection.connection.driver_connection
-            is_busy, _, _ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            driver.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            driver.execute(f"PRAGMA busy_timeout = {SCRUB_MILLISECONDS}")
+            try:
+                with self._turn:
+                    is_busy, _, _ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                driver.execute(f"PRAGMA busy_timeout = {PRAGMAS['busy_timeout']}")
             if is_busy:
                 raise StoreUnavailable(
                     "database {name} is being read, so its log cannot be emptied yet;"
@@ -152,17 +165,15 @@ class SqliteStore(ReportStore):
                     name=self.name,
                 )
 
-    def rewrite(self, numbers: Sequence[int]) -> None:
-        """Take the rows out of their pages and put them back in order, in one transaction.
+    def rewrite(self, connection: Connection, numbers: Sequence[int]) -> None:
+        """Take the rows out of their pages and put them back in order.
 
         Not by VACUUM, which would write all that there is into a temporary file elsewhere.
         """
-        with self.writing() as connection:
-            connection.exec_driver_sql("CREATE TABLE aside (campaign, hash, slot, content)")
-            for statement in _REWRITING:
-                connection.exec_driver_sql(statement, [(number,) for number in numbers])
-            connection.exec_driver_sql("DROP TABLE aside")
-        self.scrub()
+        connection.exec_driver_sql("CREATE TABLE aside (campaign, hash, slot, content)")
+        for statement in _REWRITING:
+            connection.exec_driver_sql(statement, [(number,) for number in numbers])
+        connection.exec_driver_sql("DROP TABLE aside")
 
     def _is_full(self, error: BaseException) -> bool:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -173,6 +184,10 @@ class SqliteStore(ReportStore):
     def _wrong(self, error: BaseException) -> str | None:
         return _WRONG.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
 
+    def _outage(self, error: BaseException) -> str:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        return _OUTAGES.get(code) or super()._outage(error)
+
 
 _PERMISSIONS = "change the permissions of the file and of its directory"
 _WRONG = {
@@ -181,6 +196,13 @@ _WRONG = {
     sqlite3.SQLITE_READONLY: f"can only be read; {_PERMISSIONS}",
     sqlite3.SQLITE_PERM: f"may not be opened by this user; {_PERMISSIONS}",
 }
+
+_OUTAGES = {
+    sqlite3.SQLITE_BUSY: "another program is writing to it",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
+    sqlite3.SQLITE_IOERR: "the disk reports an error",
+}
+"""Why a file cannot be used for now."""
 
 
 def _made(path: Path) -> bool:

@@ -19,7 +19,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 from lopub.collector.rows import campaigns, refusals, reports, schema, tallies
 from lopub.collector.schema import SCHEMA, prepare
 from lopub.collector.submissions import (
-    Accepted,
+    Inserted,
     Kept,
     Key,
     StoredReport,
@@ -29,10 +29,15 @@ from lopub.collector.submissions import (
     refused_of,
     written_of,
 )
-from lopub.collector.withdrawals import withdraw
+from lopub.collector.withdrawals import asked_withdrawals, tallied
 from lopub.errors import Message, StorageFull, StoreError, StoreUnavailable
 
 SECONDS_A_DAY = 86_400
+GIVEN_UP = ("40001", "40P01")
+"""SQLSTATE of a transaction that the database undid because of another one: a serialization
+failure, a deadlock. The same may well succeed at once."""
+REPETITIONS = 4
+"""So often such a transaction is repeated before senders are told to come again."""
 
 
 def today() -> int:
@@ -74,7 +79,7 @@ class ReportStore(ABC):
         """
 
     @abstractmethod
-    def insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
+    def insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Inserted:
         """Insert the rows whose names are free; how many, by campaign and slot."""
 
     @abstractmethod
@@ -96,8 +101,11 @@ class ReportStore(ABC):
         """Make what was deleted unreadable in the files too."""
 
     @abstractmethod
-    def rewrite(self, numbers: Sequence[int]) -> None:
-        """Write the rows of closed campaigns anew, so that no file tells in which order they came."""
+    def rewrite(self, connection: Connection, numbers: Sequence[int]) -> None:
+        """Write the rows of closed campaigns anew, so that they do not tell in which order they came.
+
+        Once the files are scrubbed, too, nothing does.
+        """
 
     @abstractmethod
     def _is_full(self, error: BaseException) -> bool:
@@ -109,6 +117,10 @@ class ReportStore(ABC):
 
         None where trying again may help.
         """
+
+    def _outage(self, error: BaseException) -> str:
+        """Return in words why a database cannot be used for now."""
+        return "it did not do what was asked"
 
     def hold(self) -> None:  # noqa: B027 (PostgreSQL takes any number of writers)
         """Become the one process that takes reports, where there can only be one."""
@@ -124,7 +136,12 @@ class ReportStore(ABC):
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Begin a transaction; durable when the block is left, undone by an exception."""
-        with self._as_store_errors(), self._turn, self._writer().begin() as connection:
+        with self._as_store_errors(), self._transaction() as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        with self._turn, self._writer().begin() as connection:
             self._check_schema(connection)
             yield connection
 
@@ -176,9 +193,9 @@ class ReportStore(ABC):
         if (wrong := self._wrong(error)) is not None:
             return StoreError("database {name} {wrong}", name=self.name, wrong=Message(wrong))
         return StoreUnavailable(
-            "database {name} is out of reach ({kind}); try again later",
+            "database {name} is out of reach ({reason}); try again later",
             name=self.name,
-            kind=type(error).__name__,
+            reason=Message(self._outage(error)),
         )
 
     def close(self) -> None:
@@ -194,30 +211,51 @@ class ReportStore(ABC):
     def write(self, group: Sequence[Submission]) -> Written:
         """Keep the reports of several requests in one transaction; durable on return.
 
-        Rows go in by their hashes: within a group nothing tells which came first.
+        Rows go in by their hashes: within a group nothing tells which came first. A transaction
+        that the database gives up in favour of another collector's is repeated.
         """
-        with self.writing() as connection:
+        with self._as_store_errors():
+            for _ in range(REPETITIONS):
+                try:
+                    return self._written(group)
+                except DBAPIError as error:
+                    if getattr(error.orig, "sqlstate", None) not in GIVEN_UP:
+                        raise
+            return self._written(group)
+
+    def _written(self, group: Sequence[Submission]) -> Written:
+        """Write a group once.
+
+        Every transaction locks in this order: campaigns, names that are new, reports that lose
+        their content, tallies, refusals; and within each of these by their keys. So no two wait for
+        each other.
+        """
+        with self._transaction() as connection:
             numbers = self.open_numbers(connection, {submission.campaign for submission in group})
             first: dict[Key, StoredReport] = {}
             for submission in group:
                 if submission.campaign in numbers:
                     for row in submission.rows:
                         first.setdefault(row[:2], row)
-            rows = sorted(first.values())
-            accepted = self.insert(connection, rows) if rows else {}
+            asked = asked_withdrawals(self, connection, group, first, numbers)
+            rows = sorted([*first.values(), *asked.early])
+            inserted = self.insert(connection, rows) if rows else {}
+            accepted = {
+                (number, slot): n for (number, slot), n in inserted.items() if slot is not None
+            }
             kept: dict[Key, Any] = {key: row[2:] for key, row in first.items()}
-            if sum(accepted.values()) < len(rows):
-                kept.update(self.lookup(connection, rows))
-            self.count(connection, tallies, accepted)
-            withdrawn = withdraw(self, connection, group, numbers)
+            if sum(accepted.values()) < len(first):
+                kept.update(self.lookup(connection, sorted(first.values())))
+            emptied = self.empty(connection, asked.rows) if asked.rows else []
+            self.count(connection, tallies, tallied(inserted, emptied))
             outcomes = [
-                outcome_of(submission, kept, submission.campaign in numbers, withdrawn.postponed)
+                outcome_of(submission, kept, submission.campaign in numbers, asked.postponed)
                 for submission in group
             ]
             refused = refused_of(group, outcomes)
             counted = {(number, str(reason)): n for (number, reason), n in refused.items()}
             self.count(connection, refusals, counted)
-        return written_of(group, outcomes, accepted, refused, withdrawn.n_reports)
+        return written_of(group, outcomes, accepted, refused, len(emptied))
 
     def open_numbers(self, connection: Connection, numbers: set[int]) -> set[int]:
         """Return those of the campaigns that are open; they stay so until the transaction ends."""
@@ -234,7 +272,8 @@ class ReportStore(ABC):
     ) -> None:
         """Add to the counts of a table, in the order of its keys.
 
-        So no two transactions wait for each other.
+        Once per table and transaction: of two transactions that come back to a table, each may wait
+        for a row of the other.
         """
         campaign, what = table.primary_key.columns.keys()
         values = [

@@ -22,6 +22,8 @@ class StoredReport(NamedTuple):
 
 Accepted = Mapping[tuple[int, int], int]
 """How many new reports, by campaign and slot."""
+Inserted = Mapping[tuple[int, int | None], int]
+"""How many new rows, by campaign and slot; a slot of None stands for names without content."""
 Key = tuple[int, bytes]
 Kept = Mapping[Key, tuple[int | None, bytes | None]]
 

@@ -2,63 +2,76 @@
 brings it back.
 
 A withdrawal may come before its report, which is then refused when it comes. Nobody can tell such a
-withdrawal from one of an id that somebody made up; so there may be only so many of them, in
-proportion to the reports of their campaign.
+withdrawal from one of an id that somebody made up; so there may be only so many of them. How many
+does not depend on the reports of their campaign: whoever makes up ids until one is put off would
+learn how many reports there are, and when another one comes.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, func, select
 
 from lopub.collector.rows import WITHDRAWN, WITHDRAWN_EARLY, tallies
-from lopub.collector.submissions import Key, StoredReport, Submission
+from lopub.collector.submissions import Inserted, Key, StoredReport, Submission
 
 if TYPE_CHECKING:
     from lopub.collector.store import ReportStore
 
-MOST_EARLY = 10_000
-"""A campaign keeps so many names of reports that were withdrawn before they came, and one more for
-each report that it has. Thus made-up ids cannot make a store much more than twice as large as the
-reports do."""
+MOST_EARLY = 100_000
+"""A campaign keeps so many names of reports that were withdrawn before they came, some 10 MB."""
 
 
 @dataclass(frozen=True, slots=True)
-class Withdrawn:
-    """What became of the withdrawals of a group."""
+class AskedWithdrawals:
+    """What a group withdraws."""
 
-    n_reports: int
-    """How many reports lost their content."""
-    postponed: frozenset[Key]
-    """What was not done: names of reports that have not come, where too many of these are kept
+    rows: Sequence[StoredReport] = ()
+    """Names without content, sorted."""
+    early: Sequence[StoredReport] = ()
+    """Those of them that are to be kept, since no report has come under them."""
+    postponed: frozenset[Key] = frozenset()
+    """What is not done: names of reports that have not come, where too many of these are kept
     already."""
 
 
-def withdraw(
-    store: "ReportStore", connection: Connection, group: Sequence[Submission], numbers: set[int]
-) -> Withdrawn:
-    """Do the withdrawals of a group in its transaction. numbers: the campaigns that are open."""
+def asked_withdrawals(
+    store: "ReportStore",
+    connection: Connection,
+    group: Sequence[Submission],
+    brought: Collection[Key],
+    numbers: set[int],
+) -> AskedWithdrawals:
+    """Return what a group withdraws.
+
+    brought: names of the reports that the group brings; numbers: the campaigns that are open.
+    """
     rows = _named(group, numbers)
     if not rows:
-        return Withdrawn(0, frozenset())
-    emptied = list(store.empty(connection, rows))
+        return AskedWithdrawals()
     known = store.lookup(connection, rows)
-    absent = [row for row in rows if row[:2] not in known]
-    kept = _within_bounds(store, connection, absent)
-    added = store.insert(connection, kept) if kept else {}
-    if sum(added.values()) < len(kept):  # another collector has kept a report meanwhile
-        emptied += store.empty(connection, kept)
-    changed: Counter[tuple[int, int]] = Counter()
+    absent = [row for row in rows if row[:2] not in known and row[:2] not in brought]
+    early = _within_bounds(connection, absent)
+    postponed = {row[:2] for row in absent} - {row[:2] for row in early}
+    return AskedWithdrawals(rows, early, frozenset(postponed))
+
+
+def tallied(
+    inserted: Inserted, emptied: Sequence[tuple[int, int]]
+) -> Mapping[tuple[int, int], int]:
+    """Return what a commit adds to the tallies, by campaign and slot.
+
+    emptied: campaigns and slots of the reports that lost their content.
+    """
+    added: Counter[tuple[int, int]] = Counter()
+    for (number, slot), n in inserted.items():
+        added[number, WITHDRAWN_EARLY if slot is None else slot] += n
     for number, slot in emptied:
-        changed[number, WITHDRAWN] += 1
-        changed[number, slot] -= 1
-    for (number, _), n in added.items():
-        changed[number, WITHDRAWN_EARLY] += n
-    store.count(connection, tallies, changed)
-    postponed = {row[:2] for row in absent} - {row[:2] for row in kept}
-    return Withdrawn(len(emptied), frozenset(postponed))
+        added[number, WITHDRAWN] += 1
+        added[number, slot] -= 1
+    return added
 
 
 def _named(group: Sequence[Submission], numbers: set[int]) -> list[StoredReport]:
@@ -73,9 +86,7 @@ def _named(group: Sequence[Submission], numbers: set[int]) -> list[StoredReport]
     )
 
 
-def _within_bounds(
-    store: "ReportStore", connection: Connection, absent: Sequence[StoredReport]
-) -> list[StoredReport]:
+def _within_bounds(connection: Connection, absent: Sequence[StoredReport]) -> list[StoredReport]:
     """Return those names of reports that have not come for which their campaign has room."""
     kept: list[StoredReport] = []
     for number in sorted({row.campaign for row in absent}):
@@ -84,6 +95,6 @@ def _within_bounds(
                 tallies.c.campaign == number, tallies.c.slot == WITHDRAWN_EARLY
             )
         ).scalar_one()
-        room = MOST_EARLY + store.n_reports(connection, number) - int(n_early)
+        room = MOST_EARLY - int(n_early)
         kept += [row for row in absent if row.campaign == number][: max(room, 0)]
     return kept

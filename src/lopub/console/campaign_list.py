@@ -51,7 +51,7 @@ def _campaign(entry: Entry, published: set[str]) -> Row:
     terms = entry.campaign.terms
     last = (
         terms.schedule.closes
-        if terms.schedule is not None and entry.closed_by_hand is None
+        if terms.schedule is not None and entry.closed_by_hand in (None, entry.closes)
         else entry.closed_on
     )
     return Row(

@@ -13,6 +13,7 @@ from lopub.campaign.budget import decimal_up
 from lopub.campaign.campaign import Campaign
 from lopub.collector.campaigns import Entry, Tally, close_campaign, day_at, tally
 from lopub.collector.drafts import goal_of
+from lopub.collector.steward_log import record
 from lopub.console.campaign_list import state_of
 from lopub.console.context import Context
 from lopub.console.pictures import bars, qr_code
@@ -95,6 +96,7 @@ def _shown(request: PageRequest, entry: Entry) -> dict[str, Any]:
         "wording": Wording.of(campaign, request.languages),
         "state": state_of(entry, subjects_done(request.store, "publish")),
         "address": f"{request.context.public}/c/{campaign.id}",
+        "is_here_only": request.context.is_here_only,
         "epsilon": f"{Decimal(decimal_up(campaign.loss)).normalize():f}",
         "lifetime": f"{Decimal(decimal_up(campaign.lifetime_loss)).normalize():f}",
     }
@@ -162,7 +164,9 @@ def close(request: PageRequest) -> Response:
             "the campaign stays open: type at least the first 8 digits of its id to close it",
             back=back,
         )
-    close_campaign(request.store, entry.campaign.id)
+    if entry.closed is None:
+        close_campaign(request.store, entry.campaign.id)
+        record(request.store, request.who, "campaign closed", entry.campaign.id)
     return redirect(back)
 
 
@@ -177,5 +181,5 @@ ROUTES = [
     get("/console/campaigns/{id}/watch", show_progress),
     get("/console/campaigns/{id}/poster", show_poster),
     post("/console/campaigns/{id}/answer", answer, log="made-up people asked"),
-    post("/console/campaigns/{id}/close", close, log="campaign closed"),
+    post("/console/campaigns/{id}/close", close),
 ]

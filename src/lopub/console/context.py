@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from lopub.campaign.schedule import GRACE_DAYS
 from lopub.collector.store import ReportStore
@@ -17,6 +18,8 @@ from lopub.jobs.alarm_checks import AlarmChecks
 
 Slow = Literal["", "question", "advice", "download"]
 """Kinds of pages that take seconds of a core, or much memory; empty: a page like most."""
+HERE = ("localhost", "::1", "0.0.0.0", "::")  # noqa: S104 (nothing listens here)
+"""Hosts of addresses that mean the machine on which somebody opens them; 127.… are others."""
 MOST_WAITING = 8
 """Requests for slow pages of one kind that wait for their turn; one more is refused."""
 
@@ -63,7 +66,14 @@ class Context:
     """Days between the end of a campaign's schedule and its close."""
     is_demo: bool = False
     """Whether everything here is made up."""
+    is_here_only: bool = field(init=False)
+    """Whether no other machine reaches the collector by its address."""
     attempts: Attempts = field(default_factory=Attempts)
     history: DraftHistory = field(default_factory=DraftHistory)
     alarm_checks: AlarmChecks = field(default_factory=AlarmChecks)
     turns: Turns = field(default_factory=Turns)
+
+    def __post_init__(self) -> None:
+        host = urlsplit(self.public).hostname or ""
+        is_here = host in HERE or host.startswith("127.")
+        object.__setattr__(self, "is_here_only", is_here)

@@ -11,7 +11,7 @@ from lopub.console.responses import file, page, redirect, result_of
 from lopub.console.routes import get, post
 from lopub.errors import LopubError
 from lopub.jobs.queue import QueuedJob, cancel, lines_of
-from lopub.jobs.result_files import REMOVABLE, has_result, remove_result
+from lopub.jobs.result_files import REMOVABLE, has_result, missing_result, remove_result
 
 FRAMED = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'self'"
 """What a published page may do inside the console: be looked at."""
@@ -39,6 +39,7 @@ def show_job(request: PageRequest) -> Response:
         files=sorted(FILES.get(job.kind, ())) if is_there else [],
         has_page=is_there and job.kind in PAGES,
         is_there=is_there,
+        files_missing=missing_result(request.context.files, job),
         is_removable=is_there and job.kind in REMOVABLE,
     )
 

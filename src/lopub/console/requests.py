@@ -28,9 +28,12 @@ from lopub.jobs.queue import QueuedJob, find_job
 LONGEST_FORM = 2 * 2**20
 """Bytes; deploy/nginx.conf has the same limit for the console."""
 MOST_FIELDS, MOST_FILES = 20_000, 1
+LONGEST_OPEN_FORM, MOST_OPEN_FIELDS = 16 * 2**10, 20
+"""The limits of a form that anybody may send: a token, a language, a place to go back to."""
 RECEIVE_SECONDS = 30
 """How long a form may take to arrive. A proxy before the console hands over whole bodies."""
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
+UTF_8 = (b"utf-8", b"utf8", b"utf_8")
 TAIL_BYTES = 512
 LANGUAGE_COOKIE = "lopub_language"
 LONGEST_PLACE = 2000
@@ -188,16 +191,19 @@ def is_from_here(request: Request) -> bool:
     if site is not None:
         return site in ("same-origin", "none")
     origin = request.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == request.headers.get("host", "")
+    try:
+        return origin is None or urlsplit(origin).netloc == request.headers.get("host", "")
+    except ValueError:  # not an address
+        return False
 
 
-async def form_of(request: Request) -> tuple[dict[str, str], dict[str, Upload]]:
+async def form_of(
+    request: Request, *, longest: int = LONGEST_FORM, most_fields: int = MOST_FIELDS
+) -> tuple[dict[str, str], dict[str, Upload]]:
     """The fields and files of a form; a field that comes twice counts once, the last time."""
-    kind, options = parse_options_header(request.headers.get("content-type", ""))
-    if kind.decode("latin-1") not in ("", *FORM_TYPES):
-        raise Refusal("a form must come as {kinds}", kinds=" or ".join(FORM_TYPES), status=415)
-    body = _BoundedBody(request.receive)
-    limits = {"max_files": MOST_FILES, "max_fields": MOST_FIELDS, "max_part_size": LONGEST_FORM}
+    options = _form_options(request.headers.get("content-type", ""))
+    body = _BoundedBody(request.receive, longest)
+    limits = {"max_files": MOST_FILES, "max_fields": most_fields, "max_part_size": longest}
     fields: dict[str, str] = {}
     files: dict[str, Upload] = {}
     try:
@@ -223,12 +229,23 @@ async def form_of(request: Request) -> tuple[dict[str, str], dict[str, Upload]]:
     return fields, files
 
 
+def _form_options(content_type: str) -> dict[bytes, bytes]:
+    """The parameters of a form's type, once they are known to be harmless: Starlette decodes fields
+    in whatever codec the sender names, and some of Python's take hours for a form, or fail."""
+    kind, options = parse_options_header(content_type)
+    if kind.decode("latin-1") not in ("", *FORM_TYPES):
+        raise Refusal("a form must come as {kinds}", kinds=" or ".join(FORM_TYPES), status=415)
+    if options.get(b"charset", b"utf-8").strip().lower() not in UTF_8:
+        raise Refusal("a form must be encoded in UTF-8", status=415)
+    return options
+
+
 class _BoundedBody:
     """A body that is refused once it is too long: Starlette bounds the fields of a form, and not
     its files."""
 
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
+    def __init__(self, receive: Receive, longest: int) -> None:
+        self._receive, self._longest = receive, longest
         self._n_bytes = 0
         self.tail = b""
         """Its end, where a form of several parts says that it is whole; python-multipart does not
@@ -240,6 +257,6 @@ class _BoundedBody:
         content = message.get("body", b"")
         self._n_bytes += len(content)
         self.tail = (self.tail + content)[-TAIL_BYTES:]
-        if self._n_bytes > LONGEST_FORM:
-            raise Refusal("a form may have at most {n:,} bytes", n=LONGEST_FORM, status=413)
+        if self._n_bytes > self._longest:
+            raise Refusal("a form may have at most {n:,} bytes", n=self._longest, status=413)
         return message

@@ -16,6 +16,8 @@ from lopub.collector.problems import problem_of
 from lopub.collector.steward_log import record
 from lopub.console.context import Busy, Context, Slow
 from lopub.console.requests import (
+    LONGEST_OPEN_FORM,
+    MOST_OPEN_FIELDS,
     PageRequest,
     Refusal,
     form_of,
@@ -31,6 +33,7 @@ from lopub.errors import CampaignClosed, CampaignError, DomainError, LopubError,
 Handler = Callable[[PageRequest], Response]
 Scope = Literal["", "read", "manage"]
 """What a token has to allow; empty: whoever comes."""
+OPEN_LIMITS = {"longest": LONGEST_OPEN_FORM, "most_fields": MOST_OPEN_FIELDS}
 
 
 class PageRoute(Route):
@@ -77,7 +80,8 @@ class PageRoute(Route):
         if request.method == "POST":
             if not is_from_here(request):
                 raise Refusal("the request came from another site", status=403)
-            form, files = await form_of(request)
+            limits = {} if self.scope else OPEN_LIMITS
+            form, files = await form_of(request, **limits)
             asked = replace(asked, form=form, files=files)
         if not self._slow:
             return await run_in_threadpool(self._handled, asked)

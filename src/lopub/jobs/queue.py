@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, func, insert, or_, select, text, update
 
+from lopub.collector.logs import log_event
 from lopub.collector.rows import job_lines, jobs
 from lopub.collector.store import ReportStore
 from lopub.errors import DomainError, LopubError, Message
@@ -22,6 +23,10 @@ from lopub.errors import DomainError, LopubError, Message
 KINDS = ("publish", "plan", "delete", "answer")
 LEASE_MS = 10_000
 """A worker that has not renewed its lease for so long is taken to be dead."""
+CLOCK_STEP_MS = 2_000
+"""How far the database's clock may be set back while a lease runs. A lease that ends later than
+that and LEASE_MS from now was written by a clock that was ahead; whoever is
+alive renews it within a second."""
 MOST_ATTEMPTS = 5
 """A job whose workers die that often is at fault itself: too large for the memory, for one."""
 MOST_LINES = 1000
@@ -46,6 +51,10 @@ class State(StrEnum):
 
 class LostJob(LopubError):
     """A job that another worker has taken over, or that has ended."""
+
+
+class DamagedJob(DomainError):
+    """A job that the database does not hold as it was written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,12 +132,12 @@ def find_job(store: ReportStore, number: int) -> QueuedJob:
 def jobs_of(
     store: ReportStore, subject: str | None = None, *, kind: str | None = None, most: int = 100
 ) -> list[QueuedJob]:
-    """The jobs about a campaign or a draft, or all; the newest first."""
+    """The jobs about a campaign or a draft, or all; the newest first. Damaged ones are left out."""
     chosen = select(jobs).order_by(jobs.c.number.desc()).limit(most)
     chosen = chosen if subject is None else chosen.where(jobs.c.subject == subject)
     chosen = chosen if kind is None else chosen.where(jobs.c.kind == kind)
     with store.reading() as connection:
-        return [_from_row(row) for row in connection.execute(chosen)]
+        return [job for row in connection.execute(chosen) if (job := _undamaged(row)) is not None]
 
 
 def subjects_done(store: ReportStore, kind: str) -> set[str]:
@@ -140,7 +149,9 @@ def subjects_done(store: ReportStore, kind: str) -> set[str]:
 
 def has_made_up_answers(store: ReportStore, campaign_id: str) -> bool:
     """Whether made-up people answered a campaign, which its reports do not say."""
-    return bool(jobs_of(store, campaign_id, kind="answer", most=1))
+    chosen = select(jobs.c.number).where(jobs.c.subject == campaign_id, jobs.c.kind == "answer")
+    with store.reading() as connection:
+        return connection.execute(chosen.limit(1)).first() is not None
 
 
 def lines_of(store: ReportStore, number: int) -> list[tuple[int, Message]]:
@@ -178,6 +189,12 @@ def claim(store: ReportStore, worker: str) -> QueuedJob | None:
         if row is None:
             return None
         this = jobs.c.number == row.number
+        try:
+            _from_row(row)
+        except DamagedJob as damaged:
+            connection.execute(update(jobs).where(this).values(choices="{}"))
+            _end(connection, this, State.FAILED, damaged.message)
+            return None
         if row.to_stop:
             _end(connection, this, State.CANCELLED)
             return None
@@ -200,9 +217,11 @@ def claim(store: ReportStore, worker: str) -> QueuedJob | None:
 
 
 def _free(connection: Connection) -> Any:
-    """Of jobs: nobody holds it."""
-    is_abandoned = and_(jobs.c.state == State.RUNNING, jobs.c.lease < _now(connection))
-    return or_(jobs.c.state == State.WAITING, is_abandoned)
+    """Of jobs: nobody holds it. A state that there is not is nobody's, and is ended by `claim`."""
+    now = _now(connection)
+    is_over = or_(jobs.c.lease < now, jobs.c.lease > now + LEASE_MS + CLOCK_STEP_MS)
+    is_abandoned = and_(jobs.c.state == State.RUNNING, is_over)
+    return or_(jobs.c.state == State.WAITING, is_abandoned, jobs.c.state.not_in([*State]))
 
 
 def _given_up(n_attempts: int) -> Message:
@@ -360,7 +379,25 @@ def _message(members: Mapping[str, Any]) -> Message:
     return Message(members["template"], parameters)
 
 
+def _undamaged(row: Row[Any]) -> QueuedJob | None:
+    """The job of a row; None where it is damaged, which is logged by its number."""
+    try:
+        return _from_row(row)
+    except DamagedJob:
+        log_event("a job is damaged in the database, and is left out", job=row.number)
+        return None
+
+
 def _from_row(row: Row[Any]) -> QueuedJob:
+    try:
+        return _job_in(row)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        raise DamagedJob(
+            "job {number} is damaged in the database; ask for it again", number=row.number
+        ) from None
+
+
+def _job_in(row: Row[Any]) -> QueuedJob:
     return QueuedJob(
         number=row.number,
         kind=row.kind,

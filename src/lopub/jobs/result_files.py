@@ -39,8 +39,19 @@ def result_at(home: Path, job: QueuedJob) -> Path:
     if job.state is not State.DONE:
         raise DomainError("job {number} has no result", number=job.number)
     if not has_result(home, job):
-        raise DomainError("the files of job {number} were deleted", number=job.number)
+        raise missing_result(home, job)
     return place_of(home, job)
+
+
+def missing_result(home: Path, job: QueuedJob) -> DomainError:
+    """That what came out of a job is not here. Whether it was removed, or never was here, the
+    directory does not tell."""
+    return DomainError(
+        "the files of job {number} are not in {directory}: they were deleted, or its worker keeps"
+        " them elsewhere; console and worker must share LOPUB_FILES",
+        number=job.number,
+        directory=str(home),
+    )
 
 
 def write_outcome(directory: Path, outcome: Mapping[str, Any]) -> None:

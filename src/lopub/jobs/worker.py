@@ -1,6 +1,7 @@
 """A worker: takes jobs from the queue, one after the other, and has each done in a process of its
 own."""
 
+import logging
 import math
 import multiprocessing
 import secrets
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from lopub.collector.logs import log_event
+from lopub.collector.problems import problem_of
 from lopub.collector.store import ReportStore
-from lopub.errors import LopubError
+from lopub.errors import LopubError, StoreError
 from lopub.files import make_private_directory
 from lopub.jobs.attempt import attempt
 from lopub.jobs.deletion import ask_for_certificates
@@ -60,6 +62,11 @@ class _Ending:
     content: Any = None
     was_killed: bool = False
 
+    @property
+    def in_a_word(self) -> str:
+        """For the log."""
+        return str(self.state or ("killed" if self.was_killed else "given back"))
+
 
 class Worker:
     """One worker. address: of the store's database. home: where results go. name: workers of the
@@ -68,7 +75,15 @@ class Worker:
     def __init__(self, store: ReportStore, address: str, home: Path, *, name: str = "") -> None:
         self._store, self._address, self._home = store, address, home.resolve()
         self._name = name or secrets.token_hex(8)
-        make_private_directory(self._home)
+        self._is_out_of_reach = False
+        try:
+            make_private_directory(self._home)
+        except OSError as error:
+            raise StoreError(
+                "cannot make the directory {path}: {reason}",
+                path=str(self._home),
+                reason=error.strerror or type(error).__name__,
+            ) from None
 
     def run(self, is_over: Callable[[], bool]) -> None:
         """Work until it is over; a job that is under way then goes back to the queue."""
@@ -78,6 +93,7 @@ class Worker:
         while not is_over():
             if time.monotonic() - swept >= SWEEP_SECONDS:
                 swept = time.monotonic()
+                self._reported(lambda: make_private_directory(self._home))
                 self._reported(lambda: remove_unused(self._store, self._home))
                 self._reported(lambda: ask_for_certificates(self._store))
             if not self._reported(lambda: self._one(is_over)):
@@ -93,21 +109,40 @@ class Worker:
 
     def _reported(self, work: Callable[[], Any]) -> Any:
         """Do something with the store; log what goes wrong, and wait where the store is out of
-        reach."""
+        reach. Nothing that goes wrong ends the worker: others wait for it."""
         try:
-            return work()
+            found = work()
+            self._found_store()
+            return found
         except LostJob as lost:
             log_event(str(lost))
         except LopubError as error:
-            log_event("the store is out of reach of the worker", problem=type(error).__name__)
+            self._missed_store(error)
+            time.sleep(AFTER_FAILURE_SECONDS)
+        except Exception as error:
+            log_event("the worker has a bug, and goes on", problem=type(error).__name__)
             time.sleep(AFTER_FAILURE_SECONDS)
         return None
+
+    def _missed_store(self, error: LopubError) -> None:
+        """Log that the store is out of reach, once; the next tries add nothing."""
+        if not self._is_out_of_reach:
+            problem = problem_of(error).kind.slug
+            log_event("the store is out of reach of the worker", logging.ERROR, problem=problem)
+        self._is_out_of_reach = True
+
+    def _found_store(self) -> None:
+        if self._is_out_of_reach:
+            log_event("the store is in reach of the worker again")
+        self._is_out_of_reach = False
 
     def _one(self, is_over: Callable[[], bool]) -> bool:
         """Take a job and see it through; whether there was one."""
         job = claim(self._store, self._name)
         if job is None:
             return False
+        make_private_directory(self._home)  # again, if somebody has removed it
+        log_event("job begun", job=job.number, kind=job.kind)
         remove_leftovers(self._home, job)
         ours, theirs = multiprocessing.Pipe(duplex=False)
         process = multiprocessing.get_context("spawn").Process(
@@ -125,6 +160,7 @@ class Worker:
             ours.close()
             remove_leftovers(self._home, job)
         self._settled(job, ending, is_over)
+        log_event("job ended", job=job.number, kind=job.kind, state=ending.in_a_word)
         self._remove_leftovers()
         return True
 
@@ -162,13 +198,13 @@ class Worker:
         at the next renewal: until the lease is over nobody else takes the job, and afterwards the
         store says so."""
         try:
-            return renew(self._store, job, self._name, *progress)
+            is_to_stop = renew(self._store, job, self._name, *progress)
+            self._found_store()
+            return is_to_stop
         except LostJob:
             raise
         except LopubError as error:
-            log_event(
-                "a lease could not be renewed; it is tried again", problem=type(error).__name__
-            )
+            self._missed_store(error)
             return False
 
     def _settled(self, job: QueuedJob, ending: _Ending, is_over: Callable[[], bool]) -> None:
@@ -184,9 +220,7 @@ class Worker:
                 n_tried += 1
                 if is_over() and n_tried >= LAST_TRIES:
                     raise
-                log_event(
-                    "a job could not be ended; it is tried again", problem=type(error).__name__
-                )
+                self._missed_store(error)
                 time.sleep(AFTER_FAILURE_SECONDS)
 
     def _settle(self, job: QueuedJob, ending: _Ending) -> None:
